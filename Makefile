@@ -1,0 +1,77 @@
+# Everything a newcomer types. Each target first sets up what it needs; `make help` lists them.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+LOCK_ENV := build/lock
+LOCKER := uv==0.13.7
+COMPILE = $(LOCK_ENV)/bin/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command "make lock" $(UPGRADE)
+
+# The Python to build the environment with: `make setup PYTHON=/path/to/python3.12` chooses another one.
+PYTHON ?= $(shell for name in python3 python python3.14 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
+
+# Another Spark or another Python on the search path would shadow the locked versions.
+unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_SUBMIT_ARGS
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lock bench-replay clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make the environment: locked packages, this package, a Java where the system has none
+
+# The stamp is taken away before the first change and put back after the last one. An install that was interrupted
+# therefore leaves none, and the next one starts from an empty environment.
+$(READY): pyproject.toml requirements.lock requirements-java.lock
+	@test -n "$(PYTHON)" || { \
+		echo "no Python 3.11 or newer found: install one, or say make PYTHON=/path/to/python setup" >&2; exit 1; }
+	@if test -e $@ && $(BIN)/python -m pip --version >/dev/null 2>&1; then rm $@; else \
+		echo "making $(VENV) with $$($(PYTHON) --version)"; \
+		$(PYTHON) -m venv --clear $(VENV) || { \
+			echo "$(PYTHON) cannot make a virtual environment: install its venv module" \
+				"(Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }; fi
+	@echo "installing the locked packages; the first time this takes some minutes, most of them for Spark (460 MB)"
+	@$(BIN)/python -m pip install --quiet --use-pep517 --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@$(BIN)/python -c 'from hydrograph.runtime.java import find_java; find_java()' 2>/dev/null || { \
+		echo "no Java 17 or newer found: installing one into $(VENV)"; \
+		$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-java.lock; }
+	@touch $@
+
+demo: $(READY) ## generate a stream, answer queries over it, check the answers, write report.html
+	@$(BIN)/hydrograph demo
+
+test: $(READY) ## run all tests: first those without Spark in parallel, then those with it in one process
+	@start=$$(date +%s); \
+	$(BIN)/python -m pytest -q -m "not spark" -n logical --maxprocesses 8; pure=$$?; \
+	$(BIN)/python -m pytest -q -m spark; spark=$$?; \
+	echo "make test: $$(($$(date +%s) - start)) s in all"; \
+	test $$pure -eq 0 && test $$spark -eq 0
+
+check: $(READY) ## formatting, lint, types and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
+
+format: $(READY) ## format the code and repair what the linter can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Keeps the versions that still fit; `make lock UPGRADE=--upgrade` takes the newest ones.
+lock: ## resolve the dependencies again and write the lock files
+	@test -x $(LOCK_ENV)/bin/uv || { \
+		$(PYTHON) -m venv --clear $(LOCK_ENV) && $(LOCK_ENV)/bin/python -m pip install --quiet $(LOCKER); }
+	$(COMPILE) pyproject.toml --group dev --output-file requirements.lock
+	$(COMPILE) --group java --output-file requirements-java.lock
+
+bench-replay: $(READY) ## measure how fast recorded streams are answered
+	@$(BIN)/python -m hydrograph.bench.replay
+
+clean: ## remove the environment, caches and whatever was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Run compiled plans: the Spark session, replay and live queries, placements, recovery."""
