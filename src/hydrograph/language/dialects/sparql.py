@@ -1,0 +1,11 @@
+"""Plain [SPARQL 1.1](https://www.w3.org/TR/sparql11-query/): no windows; one content is queried once."""
+
+from __future__ import annotations
+
+from hydrograph.language.sparql import SparqlParser
+
+
+class Sparql(SparqlParser):
+    """SPARQL 1.1 as the W3C has it."""
+
+    name = "sparql"

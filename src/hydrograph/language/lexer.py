@@ -1,0 +1,165 @@
+"""Text to tokens with offsets, after the [terminals of SPARQL 1.1](https://www.w3.org/TR/sparql11-query/#grammar).
+
+The limits that protect the parser are checked here, before the first rule of the grammar runs.
+
+>>> [token.key for token in tokenize("ASK { ?s ex:p 1.5 }")]
+['ASK', '{', 'var', 'name', 'decimal', '}', 'end']
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from hydrograph.errors import QueryError, SyntaxQueryError
+
+MAX_BYTES = 65_536
+MAX_NESTING = 100
+
+
+class Token(NamedTuple):
+    """One token.
+
+    `key` is what the grammar asks for: a keyword in upper case, a mark as it stands, or in lower case the kind of
+    everything else: iri, name, var, blank, string, lang, integer, decimal, double, end.
+    """
+
+    key: str
+    text: str
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """The offset behind the token."""
+        return self.offset + len(self.text)
+
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_VAR = _BASE + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_CHARS = _VAR + "\\-"
+_UCHAR = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+_LOCAL = rf"(?:[{_CHARS}:]|%[0-9A-Fa-f]{{2}}|\\[_~.\-!$&'()*+,;=/?#@%]|{_UCHAR})"
+_LOCAL_START = rf"(?:[{_BASE}_0-9:]|%[0-9A-Fa-f]{{2}}|\\[_~.\-!$&'()*+,;=/?#@%]|{_UCHAR})"
+_ESCAPE = rf"\\[tbnrf\\\"']|{_UCHAR}"
+_EXPONENT = "[eE][+-]?[0-9]+"
+
+# Possessive quantifiers (++, *+) keep every alternative linear. A prefix may hold eight dots: without that bound
+# `a.a.a.…` would be scanned to its end from each of its words.
+_TOKEN = re.compile(
+    "|".join(
+        (
+            r"(?P<skip>[ \t\r\n]++|#[^\r\n]*+)",
+            rf"(?P<var>[?$](?:[{_VAR}]|{_UCHAR})++)",
+            rf"(?P<name>(?:[{_BASE}][{_CHARS}]*+(?:\.++[{_CHARS}]++){{0,8}}+)?:"
+            rf"(?:{_LOCAL_START}{_LOCAL}*+(?:\.++{_LOCAL}++)*+)?)",
+            r"(?P<word>[A-Za-z_][A-Za-z0-9_]*+(?!:))",
+            rf"(?P<iri><(?:[^\x00-\x20<>\"{{}}|^`\\]|{_UCHAR})*+>)",
+            rf"(?P<blank>_:[{_BASE}_0-9][{_CHARS}]*+(?:\.++[{_CHARS}]++)*+)",
+            rf"(?P<double>(?:[0-9]++\.?[0-9]*+|\.[0-9]++){_EXPONENT})",
+            r"(?P<decimal>[0-9]*+\.[0-9]++)",
+            r"(?P<integer>[0-9]++)",
+            rf"(?P<long>\"\"\"(?:[^\"\\]|\"{{1,2}}(?!\")|{_ESCAPE})*+\"\"\"|'''(?:[^'\\]|'{{1,2}}(?!')|{_ESCAPE})*+''')",
+            rf"(?P<string>\"(?!\"\")(?:[^\"\\\n\r]|{_ESCAPE})*+\"|'(?!'')(?:[^'\\\n\r]|{_ESCAPE})*+')",
+            r"(?P<lang>@[A-Za-z]++(?:-[A-Za-z0-9]++)*+)",
+            r"(?P<mark>&&|\|\||\^\^|!=|<=|>=|[{}()\[\];,.=<>!|/^*+\-?])",
+        )
+    )
+)
+_OPENING = frozenset("{([")
+_CLOSING = frozenset("})]")
+
+
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of `text`, the last one with the key `end`; refuse text beyond the limits."""
+    _check_encoding(text)
+    tokens: list[Token] = []
+    match = _TOKEN.match
+    at = 1 if text.startswith("\ufeff") else 0
+    depth = deepest = 0
+    while at < len(text):
+        found = match(text, at)
+        if found is None:
+            raise _unreadable(text, at)
+        kind = found.lastgroup or ""
+        start, at = at, found.end()
+        if kind == "skip":
+            continue
+        lexeme = found.group()
+        if kind == "word":
+            kind = lexeme.upper()
+        elif kind == "mark":
+            kind = lexeme
+            if kind in _OPENING:
+                depth += 1
+                deepest = max(deepest, depth)
+            elif kind in _CLOSING:
+                depth -= 1
+        elif kind == "long":
+            kind = "string"
+        tokens.append(Token(kind, lexeme, start))
+    if deepest > MAX_NESTING:
+        raise QueryError(f"brackets may nest {MAX_NESTING} deep, got {deepest}; split the query")
+    tokens.append(Token("end", "", len(text)))
+    return tokens
+
+
+def _check_encoding(text: str) -> None:
+    """Refuse what is too long, and what is not Unicode text."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise SyntaxQueryError("expected Unicode text, got half of a surrogate pair", text, error.start) from None
+    if size > MAX_BYTES:
+        raise QueryError(f"a query may be {MAX_BYTES} bytes long, got {size}; put constants into static data")
+
+
+def _unreadable(text: str, at: int) -> SyntaxQueryError:
+    """Say what is wrong at `at`, where no token begins."""
+    character = text[at]
+    if character in "\"'":
+        return _broken_string(text, at)
+    if character == "_" or character.isalpha():
+        return SyntaxQueryError(f"expected a keyword or a name, got {character!r}", text, at)
+    if character == "\\":
+        return SyntaxQueryError("expected a token, got a backslash outside of a string or an IRI", text, at)
+    shown = repr(character) if character.isprintable() else f"U+{ord(character):04X}"
+    return SyntaxQueryError(f"expected a token, got the character {shown}", text, at)
+
+
+def _broken_string(text: str, at: int) -> SyntaxQueryError:
+    """Tell an unknown escape from a string that does not end."""
+    quote = text[at]
+    long = text.startswith(quote * 3, at)
+    inside = re.compile(rf"(?:[^\\]|{_ESCAPE})*+" if long else rf"(?:[^\\\r\n{quote}]|{_ESCAPE})*+")
+    found = inside.match(text, at + (3 if long else 1))
+    stop = len(text) if found is None else found.end()
+    if text.startswith("\\", stop):
+        return SyntaxQueryError(f"expected an escape such as \\n or \\u00E9, got {text[stop : stop + 2]}", text, stop)
+    return SyntaxQueryError(f"expected {quote * (3 if long else 1)} at the end of this string, got none", text, at)
+
+
+_UNESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def unescape(escaped: str) -> str:
+    r"""Replace the escapes of a string, an IRI or a local name; raise ValueError where one is no character.
+
+    >>> unescape(r"a\u00e9\\n")
+    'aé\\n'
+    """
+    return _UNESCAPE.sub(_character, escaped) if "\\" in escaped else escaped
+
+
+def _character(found: re.Match[str]) -> str:
+    """Return the character an escape stands for."""
+    escape = found.group()[1:]
+    if len(escape) == 1:
+        return _SHORT.get(escape, escape)
+    code = int(escape[1:], 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"\\{escape} is no character")
+    return chr(code)
