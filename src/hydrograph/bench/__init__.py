@@ -1,0 +1,1 @@
+"""The gauge: generators, engines, oracle, metrics and report."""

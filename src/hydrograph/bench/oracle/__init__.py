@@ -1,0 +1,1 @@
+"""The expected answer of every report, from evaluators independent of the compiler."""

@@ -1,0 +1,100 @@
+"""What an engine adds to a query's text: report, tick, t0, alignment and output habits, as data (section 9, A2, A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from hydrograph.algebra.queries import StreamOperator
+from hydrograph.algebra.windows import TimeWindow, WindowDefinition
+from hydrograph.errors import UsageError
+from hydrograph.temporal import SECOND, Duration, Instant
+from hydrograph.windows.report import ON_CLOSE, Policy, When
+from hydrograph.windows.scope import Align
+from hydrograph.windows.stream import Element
+from hydrograph.windows.tick import Tick
+
+
+class Origin(StrEnum):
+    """Where t0 lies if nobody gives it (S9, A2)."""
+
+    EPOCH = "epoch"
+    REGISTRATION = "registration"
+    FIRST_EVENT = "first-event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The semantic profile of an engine or a dialect."""
+
+    name: str
+    report: Policy = ON_CLOSE
+    tick: Tick = Tick.TIME
+    origin: Origin = Origin.EPOCH
+    origin_floor: Duration = 1
+    """A t0 taken from the first event is rounded down to a multiple of this (A2)."""
+    align: Align = Align.OPEN
+    operator: StreamOperator = StreamOperator.RSTREAM
+    """The stream operator of a query that names none."""
+    r2s_set: bool = False
+    """True takes set differences for Istream and Dstream (S29)."""
+    emit_empty: bool = True
+    """False says nothing where an answer is empty (S14)."""
+    keep_slide: bool = True
+    """False ignores the slide of time windows: they slide continuously (S10)."""
+
+    def start(self, elements: Iterable[Element], t0: Instant | None = None) -> Instant:
+        """Return the t0 of a replay: the one given, else as the origin says (A2).
+
+        Registration has no meaning in replay, so it is the first event in canonical order; 0 if there is none.
+        """
+        if t0 is not None:
+            return t0
+        if self.origin is Origin.EPOCH:
+            return 0
+        first = min((element.t for element in elements), default=0)
+        return first - first % self.origin_floor
+
+    def windowing(self, definition: WindowDefinition) -> WindowDefinition:
+        """Return the window as this profile reads it."""
+        if isinstance(definition, TimeWindow) and not self.keep_slide:
+            return replace(definition, slide=None)
+        return definition
+
+
+RSPQL = Profile(name="rspql")
+CSPARQL = Profile(name="csparql", report=Policy(non_empty=True), origin=Origin.REGISTRATION, origin_floor=SECOND)
+CQELS = Profile(
+    name="cqels",
+    report=Policy(When.CONTENT_CHANGE),
+    tick=Tick.TUPLE,
+    origin=Origin.REGISTRATION,
+    operator=StreamOperator.ISTREAM,
+    r2s_set=True,
+    emit_empty=False,
+    keep_slide=False,
+)
+
+PRESETS: Mapping[str, Profile] = MappingProxyType(
+    {
+        profile.name: profile
+        for profile in (
+            RSPQL,
+            CSPARQL,
+            replace(CSPARQL, name="csparql-engine", align=Align.CLOSE),
+            CQELS,
+            replace(CQELS, name="cqels-cloud", report=Policy(When.CONTENT_CHANGE, expiry=True)),
+            Profile(name="sparqlstream", origin=Origin.REGISTRATION),
+        )
+    }
+)
+
+
+def preset(name: str) -> Profile:
+    """Return a preset by name."""
+    try:
+        return PRESETS[name]
+    except KeyError:
+        raise UsageError(f"no preset named {name!r}; presets: {', '.join(PRESETS)}") from None
