@@ -1,0 +1,158 @@
+"""What each aggregate adds up, and how its answer is read off the totals (S25)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from hydrograph.algebra.expressions import Aggregate
+from hydrograph.compile import sql
+from hydrograph.compile.order import term_order
+from hydrograph.compile.relation import Encoded, Form, Number, Part, Whole, column_name, null_part
+from hydrograph.compile.sql import Sql
+from hydrograph.errors import UnsupportedError
+from hydrograph.rdf.encoding import Kind
+
+Parted: TypeAlias = Callable[[Part], Sql]
+"""Gives a part of the aggregated term in an input row; NULL where the row has none."""
+_INEXACT = (Kind.FLOAT, Kind.DOUBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """One aggregate in three steps: a value from each row, totals over rows, the answer from totals."""
+
+    inputs: tuple[tuple[str, Sql], ...]
+    totals: tuple[tuple[str, Sql], ...]
+    outputs: tuple[Sql, ...]
+    form: Form
+    additive: bool
+    """Whether all totals are exact sums, which a sweep can undo."""
+
+
+def count(stem: str, flag: Sql) -> Accumulator:
+    """Return the number of rows in which `flag` is 1."""
+    name = f"{stem}_c"
+    return Accumulator(
+        inputs=((name, flag),),
+        totals=((name, exp.Sum(this=sql.col(name))),),
+        outputs=(sql.alias(sql.cast(sql.col(name), "BIGINT"), f"{stem}_int"),),
+        form=Whole(),
+        additive=True,
+    )
+
+
+def accumulator(aggregate: Aggregate, stem: str, part: Parted, *, exact: bool) -> Accumulator:
+    """Return the accumulator of an aggregate over a term; `exact` if the data holds no floats and doubles."""
+    match aggregate.name:
+        case "COUNT":
+            return count(stem, flag(sql.not_null(part(Part.ID))))
+        case "SUM":
+            return _sum(stem, part, mean=False, exact=exact)
+        case "AVG":
+            return _sum(stem, part, mean=True, exact=exact)
+        case "MIN" | "MAX":
+            return _extreme(stem, part, exp.Min if aggregate.name == "MIN" else exp.Max)
+        case "SAMPLE" | "GROUP_CONCAT":
+            raise UnsupportedError(f"{aggregate.name} is not supported yet")
+
+
+def flag(condition: Sql) -> Sql:
+    """Return 1 where the condition holds, else 0."""
+    return sql.when((condition, sql.num(1)), otherwise=sql.num(0))
+
+
+def _sum(stem: str, part: Parted, *, mean: bool, exact: bool) -> Accumulator:
+    """Return SUM or AVG: integers and decimals exactly, floats and doubles folded from the smallest.
+
+    A bound term that is no number is an error, and an error in one row makes the whole answer unbound.
+    """
+    kind = part(Part.KIND)
+    bound, numeric = sql.not_null(part(Part.ID)), sql.not_null(part(Part.NUMBER))
+    unfit = sql.all_of([sql.one_of(kind.copy(), (Kind.INTEGER, Kind.DECIMAL)), sql.is_null(part(Part.DECIMAL))])
+    wrong = sql.any_of([sql.all_of([bound, sql.negate(numeric)]), exp.paren(unfit)])
+    c, e, d, s, f, b, x = (f"{stem}_{letter}" for letter in "cedsfbx")
+    inputs = [
+        (c, flag(bound.copy())),
+        (e, flag(wrong)),
+        (d, flag(sql.equal(kind.copy(), sql.num(Kind.DECIMAL)))),
+        (s, sql.coalesce(part(Part.DECIMAL), sql.cast(sql.num(0), sql.DECIMAL))),
+    ]
+    totals: list[tuple[str, Sql]] = [(name, exp.Sum(this=sql.col(name))) for name in (c, e, d)]
+    totals.append((s, sql.SafeSum(this=sql.col(s))))
+    if not exact:
+        inputs += [(name, flag(sql.equal(kind.copy(), sql.num(k)))) for name, k in ((f, Kind.FLOAT), (b, Kind.DOUBLE))]
+        inputs.append((x, sql.when((sql.one_of(kind.copy(), _INEXACT), part(Part.NUMBER)))))
+        totals += [(name, exp.Sum(this=sql.col(name))) for name in (f, b)]
+        totals.append((x, sql.CollectList(this=sql.col(x))))
+    outputs = _mean_outputs(stem, exact=exact) if mean else _sum_outputs(stem, exact=exact)
+    return Accumulator(tuple(inputs), tuple(totals), outputs, Number(exact), additive=exact)
+
+
+def _result_kind(stem: str, whole: Kind, *, exact: bool) -> Sql:
+    """Return the type of a sum: the widest of its terms, NULL after an error or an overflow."""
+    kinds: list[tuple[Sql, Sql]] = [
+        (sql.more(sql.col(f"{stem}_e"), sql.num(0)), sql.NULL.copy()),
+        (sql.is_null(sql.col(f"{stem}_s")), sql.NULL.copy()),
+    ]
+    if not exact:
+        kinds.append((sql.more(sql.col(f"{stem}_b"), sql.num(0)), sql.num(Kind.DOUBLE)))
+        kinds.append((sql.more(sql.col(f"{stem}_f"), sql.num(0)), sql.num(Kind.FLOAT)))
+    kinds.append((sql.equal(sql.col(f"{stem}_c"), sql.num(0)), sql.num(Kind.INTEGER)))
+    kinds.append((sql.more(sql.col(f"{stem}_d"), sql.num(0)), sql.num(Kind.DECIMAL)))
+    return sql.cast(sql.when(*kinds, otherwise=sql.num(whole)), "TINYINT")
+
+
+def _double_total(stem: str) -> Sql:
+    return sql.add(sql.cast(sql.col(f"{stem}_s"), "DOUBLE"), sql.FoldDoubles(this=sql.col(f"{stem}_x")))
+
+
+def _inexact(stem: str, value: Sql) -> Sql:
+    """Return the value where a float or double took part, else NULL: then the decimal is the answer."""
+    return sql.when((sql.more(sql.add(sql.col(f"{stem}_f"), sql.col(f"{stem}_b")), sql.num(0)), value))
+
+
+def _sum_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
+    total = sql.col(f"{stem}_s")
+    number = null_part(Part.NUMBER) if exact else _inexact(stem, _double_total(stem))
+    return (
+        sql.alias(_result_kind(stem, Kind.INTEGER, exact=exact), f"{stem}_kind"),
+        sql.alias(number, f"{stem}_num"),
+        sql.alias(sql.cast(total.copy(), sql.DECIMAL), f"{stem}_dec"),
+    )
+
+
+def _mean_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
+    counted = sql.greatest(sql.cast(sql.col(f"{stem}_c"), "BIGINT"), sql.num(1))
+    quotient = sql.DecimalQuotient(this=sql.col(f"{stem}_s"), expression=counted)
+    if exact:
+        number = null_part(Part.NUMBER)
+    else:
+        mean = exp.Div(this=exp.paren(_double_total(stem)), expression=sql.cast(counted.copy(), "DOUBLE"))
+        number = _inexact(stem, mean)
+    return (
+        sql.alias(_result_kind(stem, Kind.DECIMAL, exact=exact), f"{stem}_kind"),
+        sql.alias(number, f"{stem}_num"),
+        sql.alias(sql.cast(quotient, sql.DECIMAL), f"{stem}_dec"),
+    )
+
+
+def _extreme(stem: str, part: Parted, function: type[exp.Min] | type[exp.Max]) -> Accumulator:
+    """Return MIN or MAX: the first or last term in the order of terms, with all its parts."""
+    name = f"{stem}_m"
+    keys = term_order(part)
+    parts = [(f"part_{wanted.value}", part(wanted)) for wanted in Part]
+    fields = [exp.PropertyEQ(this=exp.to_identifier(field), expression=value) for field, value in (*keys, *parts)]
+    term = sql.when((sql.not_null(part(Part.ID)), exp.Struct(expressions=fields)))
+    form = Encoded(frozenset(Part))
+    outputs = tuple(
+        sql.alias(
+            exp.Dot(this=sql.col(name), expression=exp.to_identifier(f"part_{wanted.value}")),
+            column_name(stem, form, wanted),
+        )
+        for wanted in Part
+    )
+    return Accumulator(((name, term),), ((name, function(this=sql.col(name))),), outputs, form, additive=False)

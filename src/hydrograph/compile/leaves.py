@@ -1,0 +1,199 @@
+"""S2R: triple patterns over encoded events, as rows stamped with report ranks and made disjoint (S8, S18, S19)."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from hydrograph.algebra.nodes import TriplePattern
+from hydrograph.compile import sql
+from hydrograph.compile.context import Compilation
+from hydrograph.compile.program import Chunking, SetMaking, StaticInput, StreamInput
+from hydrograph.compile.relation import (
+    Always,
+    Demand,
+    Encoded,
+    Form,
+    Part,
+    Parts,
+    Ranks,
+    Relation,
+    form_columns,
+    null_part,
+)
+from hydrograph.compile.sql import Sql
+from hydrograph.rdf.encoding import Kind, encode
+from hydrograph.rdf.terms import Variable
+
+NO_PARTS: Parts = frozenset()
+_POSITIONS = ("s", "p", "o")
+
+
+def static_leaf(compilation: Compilation, pattern: TriplePattern, static: StaticInput, demand: Demand) -> Relation:
+    """Return the matches of a pattern in a static graph; they hold at every instant (S27)."""
+    columns, forms = _terms(compilation, pattern, demand)
+    query = sql.select(*columns, *([] if columns else [sql.alias(sql.num(1), "one")]))
+    query = sql.from_(query, static.name).where(*_matches(pattern), copy=False)
+    if static not in compilation.statics:
+        compilation.statics.append(static)
+    name = compilation.let(query, "static")
+    return Relation(name, forms, frozenset(forms), (), Always(), _stems(compilation, forms))
+
+
+def stream_leaf(compilation: Compilation, pattern: TriplePattern, stream: StreamInput, demand: Demand) -> Relation:
+    """Return the matches of a pattern in a window, each with the report ranks at which it is in the content."""
+    if stream not in compilation.streams:
+        compilation.streams.append(stream)
+    columns, forms = _terms(compilation, pattern, demand)
+    keys = compilation.inputs.keys
+    chunking = compilation.inputs.chunking
+    identity = _identity(pattern) if stream.set_making is SetMaking.LEAD else []
+    names = [name for variable, form in forms.items() for name in form_columns(compilation.stem(variable), form)]
+    kept = [*keys, *names, *identity]
+    query = _stamp(columns, [*keys, *identity], pattern, stream)
+    if chunking is not None:
+        query = _chunk(query, kept, chunking)
+        kept = ["chunk", *kept]
+        keys = (*keys, "chunk")
+    if identity:
+        query = _cut_at_next(query, [*keys, *names], [*keys, *identity])
+    name = compilation.let(query, "window")
+    return Relation(name, forms, frozenset(forms), keys, Ranks(), _stems(compilation, forms))
+
+
+def _stems(compilation: Compilation, forms: dict[Variable, Form]) -> dict[Variable, str]:
+    return {variable: compilation.stem(variable) for variable in forms}
+
+
+def _matches(pattern: TriplePattern) -> list[Sql]:
+    """Return the conditions of constants and of repeated variables; term identity throughout (S5)."""
+    conditions: list[Sql] = []
+    seen: dict[Variable, str] = {}
+    for position, term in zip(_POSITIONS, (pattern.subject, pattern.predicate, pattern.object), strict=True):
+        column = sql.col(f"{position}_id")
+        if not isinstance(term, Variable):
+            conditions.append(sql.equal(column, sql.num(encode(term).id)))
+        elif term in seen:
+            conditions.append(sql.equal(column, sql.col(f"{seen[term]}_id")))
+        else:
+            seen[term] = position
+    return conditions
+
+
+def _terms(compilation: Compilation, pattern: TriplePattern, demand: Demand) -> tuple[list[Sql], dict[Variable, Form]]:
+    """Return the columns of the pattern's variables that somebody reads, and their forms."""
+    columns: list[Sql] = []
+    forms: dict[Variable, Form] = {}
+    # The object comes first: where a variable stands in several positions, only the object's columns know its kind.
+    for position, term in (("o", pattern.object), ("s", pattern.subject), ("p", pattern.predicate)):
+        if not isinstance(term, Variable) or term in forms:
+            continue
+        parts = demand.get(term, NO_PARTS)
+        form = Encoded(parts)
+        forms[term] = form
+        wanted = [part for part in Part if part in parts]
+        columns += [
+            sql.alias(_source(position, part), name)
+            for part, name in zip(wanted, form_columns(compilation.stem(term), form), strict=True)
+        ]
+    return columns, forms
+
+
+def _source(position: str, part: Part) -> Sql:
+    """Return the column of the encoded schema that holds a part of the term in a position."""
+    match part:
+        case Part.ID:
+            return sql.col(f"{position}_id")
+        case Part.TEXT:
+            return sql.col(position)
+        case Part.KIND | Part.NUMBER | Part.DECIMAL if position == "o":
+            return sql.col(f"o_{part.value}")
+        case Part.KIND if position == "p":
+            return sql.cast(sql.num(Kind.IRI), "TINYINT")
+        case Part.KIND:
+            first = sql.call("left", sql.col(position), exp.Literal.number(1))
+            kind = sql.when((sql.equal(first, sql.text("_")), sql.num(Kind.BLANK)), otherwise=sql.num(Kind.IRI))
+            return sql.cast(kind, "TINYINT")
+        case Part.NUMBER | Part.DECIMAL:
+            return null_part(part)
+
+
+def _identity(pattern: TriplePattern) -> list[str]:
+    """Return the id columns that tell triples of this pattern apart."""
+    terms = (pattern.subject, pattern.predicate, pattern.object)
+    named = zip(_POSITIONS, terms, strict=True)
+    return [f"{position}_id" for position, term in named if isinstance(term, Variable)] or ["s_id"]
+
+
+def _rank(stream: StreamInput, t: Sql) -> Sql:
+    """Return the report rank of the first window that closes after `t`, before clipping (S8)."""
+    since = sql.subtract(t, sql.num(stream.grid.first_close))
+    return sql.add(sql.floor_divide(since, stream.grid.step), sql.num(1 + stream.shift))
+
+
+def _stamp(columns: list[Sql], extra: list[str], pattern: TriplePattern, stream: StreamInput) -> exp.Select:
+    """Return the matching events with `[lo, hi)`, clipped to the ranks that are evaluated (S8, S17, S19.3)."""
+    grid = stream.grid
+    # Before its first close a window contributes nothing (S31), hence the shift.
+    starts = [sql.parameter("k_from"), *([sql.num(stream.shift)] if stream.shift else [])]
+    lo = sql.greatest(_rank(stream, sql.col("t")), *starts)
+    if grid.width % grid.step == 0:
+        end = sql.add(_rank(stream, sql.col("t")), sql.num(grid.width // grid.step))
+    else:
+        end = _rank(stream, sql.add(sql.col("t"), sql.num(grid.width)))
+    ends = [end, sql.parameter("k_to")]
+    if stream.set_making is SetMaking.NEXT_COLUMN:
+        ends.append(sql.coalesce(_rank(stream, sql.col("t_next")), sql.parameter("k_to")))
+    matches = _matches(pattern)
+    bounds = [
+        sql.at_least(sql.col("t"), sql.parameter(f"{stream.name}_from")),
+        sql.less(sql.col("t"), sql.parameter(f"{stream.name}_to")),
+    ]
+    inner = sql.select(
+        *[sql.col(name) for name in extra], *columns, sql.alias(lo, "lo"), sql.alias(sql.least(*ends), "hi")
+    )
+    inner = sql.from_(inner, stream.name).where(*matches, *bounds, copy=False)
+    names = [*extra, *[column.alias for column in columns], "lo", "hi"]
+    outer = sql.select(*[sql.col(name) for name in names])
+    # slide > width leaves gaps: in no window, no row
+    return outer.from_(inner.subquery("e", copy=False), copy=False).where(
+        sql.less(sql.col("lo"), sql.col("hi")), copy=False
+    )
+
+
+def _chunk(query: exp.Select, names: list[str], chunking: Chunking) -> exp.Select:
+    """Return each row once for every chunk it touches, clipped to it (S17); Spark then moves rows by chunk once."""
+    first = sql.floor_divide(sql.col("lo"), chunking.ranks)
+    last = sql.floor_divide(sql.subtract(sql.col("hi"), sql.num(1)), chunking.ranks)
+    touched = sql.when(
+        (sql.equal(first, last), exp.Array(expressions=[first.copy()])),
+        otherwise=exp.Array(expressions=[first.copy(), last.copy()]),
+    )
+    columns = [sql.col(name) for name in names]
+    spread = sql.select(*columns, sql.col("lo"), sql.col("hi"), sql.alias(exp.Explode(this=touched), "chunk"))
+    spread = spread.from_(query.subquery("w", copy=False), copy=False)
+    start = sql.multiply(sql.col("chunk"), sql.num(chunking.ranks))
+    end = sql.add(start.copy(), sql.num(chunking.ranks))
+    clipped = sql.select(
+        sql.col("chunk"),
+        *[sql.col(name) for name in names],
+        sql.alias(sql.greatest(sql.col("lo"), start), "lo"),
+        sql.alias(sql.least(sql.col("hi"), end), "hi"),
+    ).from_(spread.subquery("c", copy=False), copy=False)
+    return clipped.hint(f"REPARTITION({chunking.partitions}, chunk)", dialect="spark", copy=False)
+
+
+def _cut_at_next(query: exp.Select, names: list[str], identity: list[str]) -> exp.Select:
+    """Return the rows cut at the next arrival of the same triple (S19.3): `hi` grows with `lo` inside one window."""
+    following = sql.window(
+        exp.Lead(this=sql.col("lo")),
+        [sql.col(name) for name in identity],
+        [sql.col("lo"), sql.col("hi")],
+    )
+    hi = sql.least(sql.col("hi"), sql.coalesce(following, sql.col("hi")))
+    cut = sql.select(*[sql.col(name) for name in names], sql.col("lo"), sql.alias(hi, "hi")).from_(
+        query.subquery("n", copy=False), copy=False
+    )
+    outer = sql.select(*[sql.col(name) for name in (*names, "lo", "hi")]).from_(
+        cut.subquery("d", copy=False), copy=False
+    )
+    return outer.where(sql.less(sql.col("lo"), sql.col("hi")), copy=False)

@@ -1,0 +1,264 @@
+"""Small constructors for SQL trees, and the few nodes that Spark and DuckDB spell differently.
+
+Trees are built, never parsed or transpiled: transpiling drops the safety of safe operators.
+No text of a user ever stands in a tree: terms are ids, constants of a text are parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from sqlglot import exp
+
+Sql: TypeAlias = exp.Expression
+
+
+class FloorDivide(exp.Expression):
+    """Integer division rounded down, exact for every BIGINT (S8); `x / b` in floating point is wrong past 2^53."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class DecimalQuotient(exp.Expression):
+    """DECIMAL(38,18) by a BIGINT above zero, to 18 fraction digits, the rest cut off."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class TermId(exp.Expression):
+    """The 64-bit id of a canonical text: xxhash64 with seed 42."""
+
+    arg_types = {"this": True}
+
+
+class RowHash(exp.Expression):
+    """A 64-bit hash of several texts, NULL included, in their order."""
+
+    arg_types = {"expressions": True}
+
+
+class DecimalText(exp.Expression):
+    """A DECIMAL(38,18) in plain digits without needless zeros, whatever the session's settings."""
+
+    arg_types = {"this": True}
+
+
+class DoubleText(exp.Expression):
+    """The canonical text of a double; a kernel, because Java's text of a double depends on its version."""
+
+    arg_types = {"this": True}
+
+
+class FoldDoubles(exp.Expression):
+    """The sum of an array of doubles, smallest first, so that it does not depend on the order of arrival."""
+
+    arg_types = {"this": True}
+
+
+class CollectList(exp.Expression):
+    """All values of the group that are not NULL, as an array; empty where there is none."""
+
+    arg_types = {"this": True}
+
+
+class IsNan(exp.Expression):
+    """Whether a double is not a number; NULL for NULL."""
+
+    arg_types = {"this": True}
+
+
+class RankRange(exp.Expression):
+    """The ranks `this <= k < expression`, one row each (a generator in a select list)."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class SafeSum(exp.Expression):
+    """A sum of decimals that is NULL where it overflows."""
+
+    arg_types = {"this": True}
+
+
+class SafeCast(exp.Expression):
+    """A cast that gives NULL where the value does not fit."""
+
+    arg_types = {"this": True, "to": True}
+
+
+NULL = exp.Null()
+TRUE = exp.Boolean(this=True)
+FALSE = exp.Boolean(this=False)
+DECIMAL = "DECIMAL(38, 18)"
+
+
+def col(name: str, table: str | None = None) -> Sql:
+    """Return a column, of `table` if one is named."""
+    return exp.column(name, table=table)
+
+
+def num(value: int) -> Sql:
+    """Return a whole number: INT where it fits, else BIGINT."""
+    literal: Sql = exp.Literal.number(abs(value))
+    signed = exp.Neg(this=literal) if value < 0 else literal
+    return signed if abs(value) < 2**31 else cast(signed, "BIGINT")
+
+
+def text(value: str) -> Sql:
+    """Return a string of our own making; never text of a user."""
+    return exp.Literal.string(value)
+
+
+def parameter(name: str) -> Sql:
+    """Return a named parameter, filled in by the runtime."""
+    return exp.Placeholder(this=name)
+
+
+def cast(value: Sql, to: str) -> Sql:
+    """Return a plain cast, for expressions whose values are known to fit."""
+    return exp.Cast(this=value, to=exp.DataType.build(to))
+
+
+def safe_cast(value: Sql, to: str) -> Sql:
+    """Return a cast that gives NULL where the value does not fit."""
+    return SafeCast(this=value, to=exp.DataType.build(to))
+
+
+def call(name: str, *arguments: Sql) -> Sql:
+    """Return a call of a function that both targets spell alike."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def alias(value: Sql, name: str) -> Sql:
+    """Return `value AS name`."""
+    return exp.Alias(this=value, alias=exp.to_identifier(name))
+
+
+def equal(left: Sql, right: Sql) -> Sql:
+    """Return `left = right`."""
+    return exp.EQ(this=left, expression=right)
+
+
+def less(left: Sql, right: Sql) -> Sql:
+    """Return `left < right`."""
+    return exp.LT(this=left, expression=right)
+
+
+def at_least(left: Sql, right: Sql) -> Sql:
+    """Return `left >= right`."""
+    return exp.GTE(this=left, expression=right)
+
+
+def more(left: Sql, right: Sql) -> Sql:
+    """Return `left > right`."""
+    return exp.GT(this=left, expression=right)
+
+
+def is_null(value: Sql) -> Sql:
+    """Return `value IS NULL`."""
+    return exp.Is(this=value, expression=exp.Null())
+
+
+def not_null(value: Sql) -> Sql:
+    """Return `NOT value IS NULL`."""
+    return exp.Not(this=is_null(value))
+
+
+def negate(condition: Sql) -> Sql:
+    """Return `NOT condition`."""
+    return exp.Not(this=exp.paren(condition))
+
+
+def all_of(conditions: Iterable[Sql]) -> Sql:
+    """Return the conjunction; TRUE of nothing."""
+    given = list(conditions)
+    return exp.and_(*given, copy=False) if given else exp.Boolean(this=True)
+
+
+def any_of(conditions: Iterable[Sql]) -> Sql:
+    """Return the disjunction; FALSE of nothing."""
+    given = list(conditions)
+    return exp.or_(*given, copy=False) if given else exp.Boolean(this=False)
+
+
+def one_of(value: Sql, choices: Iterable[int]) -> Sql:
+    """Return `value IN (choices)`."""
+    return exp.In(this=value, expressions=[exp.Literal.number(choice) for choice in choices])
+
+
+def _wrap(value: Sql) -> Sql:
+    """Return the value in parentheses where an operator beside it could bind more tightly."""
+    return exp.paren(value) if isinstance(value, exp.Binary | exp.Unary | FloorDivide) else value
+
+
+def add(left: Sql, right: Sql) -> Sql:
+    """Return `left + right`, for ranks and other numbers that can't overflow."""
+    return exp.Add(this=_wrap(left), expression=_wrap(right))
+
+
+def subtract(left: Sql, right: Sql) -> Sql:
+    """Return `left - right`, for ranks and other numbers that can't overflow."""
+    return exp.Sub(this=_wrap(left), expression=_wrap(right))
+
+
+def multiply(left: Sql, right: Sql) -> Sql:
+    """Return `left * right`, for numbers that can't overflow."""
+    return exp.Mul(this=_wrap(left), expression=_wrap(right))
+
+
+def floor_divide(value: Sql, by: int) -> Sql:
+    """Return `value / by` rounded down."""
+    return FloorDivide(this=value, expression=num(by))
+
+
+def greatest(*values: Sql) -> Sql:
+    """Return the greatest; none of them may be NULL, for which the targets differ."""
+    return call("GREATEST", *values)
+
+
+def least(*values: Sql) -> Sql:
+    """Return the least; none of them may be NULL, for which the targets differ."""
+    return call("LEAST", *values)
+
+
+def coalesce(*values: Sql) -> Sql:
+    """Return the first that is not NULL."""
+    return exp.Coalesce(this=values[0], expressions=list(values[1:]))
+
+
+def when(*cases: tuple[Sql, Sql], otherwise: Sql | None = None) -> Sql:
+    """Return `CASE WHEN … THEN … ELSE … END`."""
+    branches = [exp.If(this=condition, true=value) for condition, value in cases]
+    return exp.Case(ifs=branches, default=otherwise if otherwise is not None else exp.Null())
+
+
+def concat(*values: Sql) -> Sql:
+    """Return the texts one after the other; NULL if one is NULL."""
+    joined = values[0]
+    for value in values[1:]:
+        joined = exp.DPipe(this=joined, expression=value, safe=True)
+    return exp.paren(joined)
+
+
+def window(function: Sql, partition: Sequence[Sql], order: Sequence[Sql], *, running: bool = False) -> Sql:
+    """Return a window function; `running` adds the frame from the first row to the current one."""
+    spec = None
+    if running:
+        spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
+    return exp.Window(
+        this=function,
+        partition_by=list(partition),
+        order=exp.Order(expressions=[exp.Ordered(this=key, nulls_first=True) for key in order]),
+        spec=spec,
+    )
+
+
+def select(*columns: Sql) -> exp.Select:
+    """Return `SELECT columns`."""
+    return exp.Select(expressions=list(columns))
+
+
+def from_(query: exp.Select, source: str, name: str | None = None) -> exp.Select:
+    """Return `query` with `FROM source [AS name]`."""
+    table = exp.to_table(source)
+    return query.from_(exp.alias_(table, name, table=True) if name else table, copy=False)

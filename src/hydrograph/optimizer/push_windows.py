@@ -1,0 +1,30 @@
+"""Move WINDOW down to the basic graph patterns, so that joins across windows and static data can be ordered freely.
+
+(window w (join A B))  =>  (join (window w A) (window w B))
+"""
+
+from __future__ import annotations
+
+from hydrograph.algebra.nodes import Bgp, Graph, PathPattern, Pattern, Values, Window
+from hydrograph.algebra.walk import children, rewrite, with_children
+from hydrograph.rdf.terms import Variable
+
+
+def push_windows(pattern: Pattern) -> Pattern:
+    """Return the pattern with every named WINDOW directly around a basic graph pattern or a path."""
+    return rewrite(pattern, _push)
+
+
+def _push(pattern: Pattern) -> Pattern:
+    # WINDOW ?w binds a variable as well, even over an empty pattern, and stays where it is.
+    if not isinstance(pattern, Window) or isinstance(pattern.name, Variable):
+        return pattern
+    inner = pattern.inner
+    match inner:
+        case Bgp() | PathPattern():
+            return pattern
+        case Window() | Graph() | Values():
+            return inner  # these do not read the window around them
+        case _:
+            moved = tuple(_push(Window(pattern.name, child)) for child in children(inner))
+            return with_children(inner, moved)

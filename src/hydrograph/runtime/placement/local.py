@@ -1,0 +1,83 @@
+"""The local placement: the same program, printed for DuckDB, evaluated in the driver's process without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.program import Program
+from hydrograph.runtime.kernels import KERNELS
+
+Parameters = Mapping[str, int | str]
+
+
+class Local:
+    """A DuckDB database in memory that holds the tables of one run."""
+
+    target = Target.DUCKDB
+
+    def __init__(self, threads: int | None = None) -> None:
+        """Open the database; `threads` limits it, for tests that run side by side."""
+        self._database = duckdb.connect()
+        self._database.execute("SET TimeZone = 'UTC'")
+        # A query never reads or fetches anything but what was registered here by name.
+        if threads is not None:
+            self._database.execute(f"SET threads = {int(threads)}")
+        for kernel in KERNELS.values():
+            self._database.create_function(
+                kernel.name,
+                kernel.run,
+                [duckdb.type(kernel.argument)],
+                duckdb.type(kernel.result),
+                type="arrow",
+                null_handling="special",
+            )
+
+    def __enter__(self) -> Self:
+        """Return the placement itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Drop everything."""
+        self._database.close()
+
+    def add_table(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Name rows that stand in memory or arrive in batches; a reader is read once, here."""
+        table = rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
+        self._database.register(name, table)
+
+    def add_files(self, name: str, paths: list[str]) -> None:
+        """Name the rows of Parquet files, which are read where a program needs them."""
+        self._database.read_parquet(paths).create_view(name)
+
+    def add_alias(self, name: str, table: str) -> None:
+        """Give a table a second name."""
+        self._database.table(table).create_view(name)
+
+    def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
+        """Return the rows of `final`, which reads the program's last step."""
+        query = program.query(final)
+        text = print_sql(query, self.target)
+        return self.query(text, {**parameters, **program.constants})
+
+    def query(self, text: str, parameters: Parameters) -> pa.Table:
+        """Return the rows of a SQL text; parameters that it does not name are left out."""
+        used = {name: value for name, value in parameters.items() if _names(text, name)}
+        return self._database.sql(text, params=used).to_arrow_table()
+
+
+def _names(text: str, parameter: str) -> bool:
+    return f"${parameter}" in text
+
+
+def as_columns(table: pa.Table) -> dict[str, list[Any]]:
+    """Return a table's columns as lists."""
+    return {name: table.column(name).to_pylist() for name in table.column_names}

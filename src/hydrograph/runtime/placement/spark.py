@@ -1,0 +1,100 @@
+"""The Spark placement: the program as Spark SQL in the given session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from uuid import uuid4
+
+import pyarrow as pa
+from sqlglot import exp
+
+from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.program import Program
+from hydrograph.errors import DataError, HydrographError, RunError
+from hydrograph.runtime.kernels import Kernel, called
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Parameters = Mapping[str, int | str]
+
+
+class Spark:
+    """The tables of one run as temporary views, under names of their own in a session that may be the user's."""
+
+    target = Target.SPARK
+
+    def __init__(self, session: SparkSession) -> None:
+        """Use `session`; it is never stopped here, and its settings stay as they are."""
+        self.session = session
+        self.prefix = f"hydrograph_{uuid4().hex[:12]}_"
+        self._views: list[str] = []
+        self._cached: list[DataFrame] = []
+
+    def __enter__(self) -> Self:
+        """Return the placement itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Drop the views and what was kept in memory."""
+        for view in self._views:
+            self.session.catalog.dropTempView(view)
+        for frame in self._cached:
+            frame.unpersist()
+
+    def add_frame(self, name: str, frame: DataFrame) -> None:
+        """Name the rows of a DataFrame."""
+        frame.createOrReplaceTempView(name)
+        self._views.append(name)
+
+    def add_table(self, name: str, rows: pa.Table) -> None:
+        """Name rows that stand in the driver's memory."""
+        self.add_frame(name, self.session.createDataFrame(rows))
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """Keep a frame in memory, or on disk where that is too small, for the time of the run."""
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        self._cached.append(kept)
+        return kept
+
+    def frame(self, program: Program, final: exp.Select, parameters: Parameters) -> DataFrame:
+        """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
+        text = print_sql(program.query(final), self.target)
+        for kernel in called(text):
+            self._register(kernel)
+        return self.session.sql(text, args={**parameters, **program.constants})
+
+    def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
+        """Return the rows of `final` in the driver's memory."""
+        return collect(self.frame(program, final, parameters))
+
+    def _register(self, kernel: Kernel) -> None:
+        from pyspark.sql.functions import arrow_udf
+
+        result = "STRING" if kernel.result == "VARCHAR" else kernel.result
+        self.session.udf.register(kernel.name, arrow_udf(kernel.run, result))  # type: ignore[call-overload]
+
+
+def collect(frame: DataFrame) -> pa.Table:
+    """Return all rows; a failed job becomes one clear error."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return frame.toArrow()
+    except PySparkException as error:
+        raise run_error(error) from None
+
+
+def run_error(error: Exception) -> HydrographError:
+    """Return the error of a failed Spark job: the data's own words if it says what is wrong with it."""
+    words = str(error)
+    marker = "hydrograph: "
+    if marker in words:
+        return DataError(words.split(marker, 1)[1].split("\n", 1)[0].split("' (of class", 1)[0].strip())
+    return RunError(f"the Spark job failed: {words.strip().splitlines()[0][:500]}")

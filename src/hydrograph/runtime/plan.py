@@ -1,0 +1,107 @@
+"""From query text to a program: dialect, profile, window grids, optimised algebra, SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hydrograph.algebra.nodes import Bgp, Group, Pattern, Window
+from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
+from hydrograph.algebra.walk import children
+from hydrograph.algebra.windows import TimeWindow
+from hydrograph.compile.compiler import compile_query
+from hydrograph.compile.context import Inputs
+from hydrograph.compile.program import Chunking, Program, SetMaking, StaticInput, StreamInput
+from hydrograph.errors import QueryError, UnsupportedError
+from hydrograph.optimizer import RULES, Rule, optimize
+from hydrograph.rdf.terms import Iri
+from hydrograph.temporal import Instant
+from hydrograph.windows.profile import Profile
+from hydrograph.windows.report import When
+from hydrograph.windows.scope import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of the recorded data before a program is made for it."""
+
+    set_making: Mapping[Iri, SetMaking]
+    """How the repeats of each stream are cut."""
+    static: bool = False
+    """Whether a static default graph is given."""
+    broadcast: bool = True
+    exact_numbers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A query with its windows placed in time; what is left is data."""
+
+    query: ContinuousQuery
+    profile: Profile
+    operator: StreamOperator
+    t0: Instant
+    grid: Grid
+    """The reports: rank k is `grid.close(k)` (S18)."""
+    windows: Mapping[Iri, Grid]
+    pattern: Pattern
+
+    def program(self, facts: Facts, chunking: Chunking | None = None, keys: tuple[str, ...] = ()) -> Program:
+        """Return the program that answers the query over data of this kind."""
+        windows: dict[Iri | None, StreamInput] = {}
+        for number, window in enumerate(self.query.windows):
+            if window.name is None:
+                raise UnsupportedError("a window without a name is not supported yet")
+            making = facts.set_making.get(window.stream, SetMaking.LEAD)
+            grid = self.windows[window.name]
+            shift = (grid.first_close - self.grid.first_close) // self.grid.step
+            windows[window.name] = StreamInput(f"w{number}", window.stream, grid, shift, making)
+        inputs = Inputs(
+            windows,
+            {None: StaticInput("static")} if facts.static else {},
+            keys,
+            chunking,
+            facts.broadcast,
+            facts.exact_numbers,
+        )
+        query = ContinuousQuery(self.query.form, self.pattern, self.query.windows, self.query.dataset)
+        return compile_query(query, inputs, self.operator, set_differences=self.profile.r2s_set)
+
+    def window_leaves(self) -> int:
+        """Return how many triple patterns read windows: joins of two or more are worth chunks."""
+        return _window_leaves(self.pattern)
+
+
+def plan(query: ContinuousQuery, profile: Profile, t0: Instant, rules: tuple[Rule, ...] = RULES) -> Plan:
+    """Place the windows of a query in time and optimise its pattern."""
+    if profile.report.when is not When.WINDOW_CLOSE or profile.report.non_empty:
+        raise UnsupportedError(f"the report strategy of preset {profile.name!r} is not supported yet")
+    if not query.windows:
+        raise QueryError("expected a window (FROM NAMED WINDOW … ON … [RANGE … STEP …]), got a query without one")
+    grids: dict[Iri, Grid] = {}
+    for window in query.windows:
+        definition = profile.windowing(window.definition)
+        if not isinstance(definition, TimeWindow) or definition.slide is None or window.name is None:
+            raise UnsupportedError("only named time windows with RANGE and STEP are supported yet")
+        grids[window.name] = Grid.of(definition, t0, profile.align)
+    operator = query.operator or profile.operator
+    return Plan(query, profile, operator, t0, _reports(list(grids.values())), grids, optimize(query.pattern, rules))
+
+
+def _reports(grids: list[Grid]) -> Grid:
+    """Return the grid of the reports: that of the window which closes first, if all closes fall on it (S31)."""
+    first = min(grids, key=lambda grid: grid.first_close)
+    for grid in grids:
+        if grid.step != first.step or (grid.first_close - first.first_close) % first.step:
+            raise UnsupportedError("several windows with different closes are not supported yet; give them one STEP")
+    return first
+
+
+def _window_leaves(pattern: Pattern) -> int:
+    match pattern:
+        case Window(_, Bgp(patterns)):
+            return len(patterns)
+        case Group():
+            return _window_leaves(pattern.inner)
+        case _:
+            return sum(_window_leaves(child) for child in children(pattern))

@@ -1,0 +1,97 @@
+"""A report: the answers of one query at one instant, and how rows become one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from hydrograph.compile.program import Output, Program
+from hydrograph.compile.relation import Encoded, Number, Part, Whole, column_name
+from hydrograph.rdf.encoding import Kind, decode
+from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
+from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER, XSD_STRING
+from hydrograph.rdf.xsd import double_text
+from hydrograph.temporal import Instant
+
+Row = tuple[str | None, ...]
+"""The canonical texts of a solution's terms, in SELECT order; None where unbound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The answers at `t`; `open` and `close` where the report belongs to one window (A11)."""
+
+    t: Instant
+    open: Instant | None
+    close: Instant | None
+    variables: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def terms(self) -> list[tuple[Term | None, ...]]:
+        """Return the rows as terms."""
+        return [tuple(None if text is None else decode(text) for text in row) for row in self.rows]
+
+    def json(self, query: str, version: int = 1) -> str:
+        """Return the report as one line: SPARQL-JSON terms in rows."""
+        rows = [
+            {name: term_json(text) for name, text in zip(self.variables, row, strict=True) if text is not None}
+            for row in self.rows
+        ]
+        head = {"query": query, "version": version, "open": self.open, "close": self.close, "t": self.t}
+        return json.dumps({**head, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
+
+
+def term_json(text: str) -> dict[str, str]:
+    """Return a term as the SPARQL results format writes it."""
+    match decode(text):
+        case Iri(value):
+            return {"type": "uri", "value": value}
+        case BlankNode(label):
+            return {"type": "bnode", "value": label}
+        case Literal(lexical, datatype, language):
+            if language is not None:
+                return {"type": "literal", "value": lexical, "xml:lang": language}
+            typed = {} if datatype == XSD_STRING else {"datatype": datatype}
+            return {"type": "literal", "value": lexical, **typed}
+
+
+def rows_of(program: Program, columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
+    """Return the rows of a result table as texts; computed terms get their text here."""
+    texts = [_texts(output, columns) for output in program.outputs]
+    return iter(zip(*texts, strict=True)) if texts else iter(() for _ in columns["r"])
+
+
+def _texts(output: Output, columns: Mapping[str, Sequence[Any]]) -> Iterable[str | None]:
+    match output.form:
+        case Encoded(parts) if Part.TEXT in parts:
+            texts: Sequence[str | None] = columns[column_name(output.stem, output.form, Part.TEXT)]
+            return texts
+        case Encoded():
+            return [None] * len(columns["r"])
+        case Whole():
+            return [None if n is None else _literal(str(n), XSD_INTEGER) for n in columns[f"{output.stem}_int"]]
+        case Number():
+            kinds, numbers, decimals = (columns[f"{output.stem}_{part}"] for part in ("kind", "num", "dec"))
+            return [number_text(*parts) for parts in zip(kinds, numbers, decimals, strict=True)]
+
+
+def number_text(kind: int | None, number: float | None, decimal: Decimal | None) -> str | None:
+    """Return the canonical text of a computed number; None for an error."""
+    match kind:
+        case None:
+            return None
+        case Kind.INTEGER | Kind.DECIMAL:
+            assert decimal is not None
+            lexical = format(decimal, "f")
+            lexical = lexical.rstrip("0").rstrip(".") if "." in lexical else lexical
+            return _literal("0" if lexical == "-0" else lexical, XSD_INTEGER if kind == Kind.INTEGER else XSD_DECIMAL)
+        case _:
+            assert number is not None
+            return _literal(double_text(number), XSD_DOUBLE if kind == Kind.DOUBLE else XSD_FLOAT)
+
+
+def _literal(lexical: str, datatype: str) -> str:
+    return f'"{lexical}"^^<{datatype}>'

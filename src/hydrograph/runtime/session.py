@@ -1,0 +1,73 @@
+"""The SparkSession: the user's own if there is one, else one of ours with settings that suit streams."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import psutil
+
+from hydrograph.errors import RunError
+from hydrograph.runtime.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_GIB = 1024**3
+_MOST_MEMORY = 16
+
+
+def spark_session(master: str | None = None, memory: str | None = None) -> SparkSession:
+    """Return the active session, or start one; whoever starts a session stops it."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    return _start(master or "local[*]", memory or _half_of_memory())
+
+
+def _half_of_memory() -> str:
+    gibibytes = max(1, min(_MOST_MEMORY, psutil.virtual_memory().total // (2 * _GIB)))
+    return f"{gibibytes}g"
+
+
+def _start(master: str, memory: str) -> SparkSession:
+    from pyspark.errors import PySparkException, PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    os.environ["JAVA_HOME"] = str(find_java())
+    # Workers must run the driver's Python, and nothing may listen beyond this machine.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName("hydrograph").master(master)
+    for name, value in _settings(memory).items():
+        builder = builder.config(name, value)
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, PySparkRuntimeError) as error:
+        raise RunError(f"Spark did not start: {str(error).splitlines()[0]}") from error
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _settings(memory: str) -> dict[str, str]:
+    cores = os.cpu_count() or 1
+    return {
+        "spark.driver.memory": memory,
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
+        # Plans are hinted; re-planning between stages costs more than it finds at one machine's sizes.
+        "spark.sql.adaptive.enabled": "false",
+        # A shuffled hash join is asked for by hint where a chunk bounds it.
+        "spark.sql.join.preferSortMergeJoin": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
+    }
