@@ -2,4 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hydrograph.api import Query, events, query
+
+__all__ = ["Query", "__version__", "events", "query"]
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Loading on first use keeps `import hydrograph` and `hydrograph --help` quick.
+    if name in __all__:
+        from hydrograph import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hydrograph.algebra.nodes import Bgp, Group, Pattern, Window
-from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
+from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
 from hydrograph.algebra.walk import children
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.compile.compiler import compile_query
@@ -15,7 +15,7 @@ from hydrograph.compile.program import Chunking, Program, SetMaking, StaticInput
 from hydrograph.errors import QueryError, UnsupportedError
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.rdf.terms import Iri
-from hydrograph.temporal import Instant
+from hydrograph.temporal import Instant, Interval
 from hydrograph.windows.profile import Profile
 from hydrograph.windows.report import When
 from hydrograph.windows.scope import Grid
@@ -46,8 +46,10 @@ class Plan:
     windows: Mapping[Iri, Grid]
     pattern: Pattern
 
-    def program(self, facts: Facts, chunking: Chunking | None = None, keys: tuple[str, ...] = ()) -> Program:
-        """Return the program that answers the query over data of this kind."""
+    def program(
+        self, facts: Facts, chunking: Chunking | None = None, keys: tuple[str, ...] = (), prefix: str = ""
+    ) -> Program:
+        """Return the program that answers the query over data of this kind; its tables' names start with `prefix`."""
         windows: dict[Iri | None, StreamInput] = {}
         for number, window in enumerate(self.query.windows):
             if window.name is None:
@@ -55,10 +57,10 @@ class Plan:
             making = facts.set_making.get(window.stream, SetMaking.LEAD)
             grid = self.windows[window.name]
             shift = (grid.first_close - self.grid.first_close) // self.grid.step
-            windows[window.name] = StreamInput(f"w{number}", window.stream, grid, shift, making)
+            windows[window.name] = StreamInput(f"{prefix}w{number}", window.stream, grid, shift, making)
         inputs = Inputs(
             windows,
-            {None: StaticInput("static")} if facts.static else {},
+            {None: StaticInput(f"{prefix}static")} if facts.static else {},
             keys,
             chunking,
             facts.broadcast,
@@ -66,6 +68,16 @@ class Plan:
         )
         query = ContinuousQuery(self.query.form, self.pattern, self.query.windows, self.query.dataset)
         return compile_query(query, inputs, self.operator, set_differences=self.profile.r2s_set)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the answer's columns."""
+        form = self.query.form
+        return tuple(variable.name for variable in form.variables) if isinstance(form, Select) else ()
+
+    def scope(self, rank: int) -> Interval | None:
+        """Return the window a report belongs to, None where windows of different scopes close together (A11)."""
+        return self.grid.scope(rank) if len(set(self.windows.values())) == 1 else None
 
     def window_leaves(self) -> int:
         """Return how many triple patterns read windows: joins of two or more are worth chunks."""

@@ -1,15 +1,17 @@
-"""Replay: a bounded stream, any number of windows in one job (S17)."""
+"""Replay: the arithmetic of running one program over a bounded stream, any number of windows in one job (S17)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hydrograph.compile.finals import by_report
 from hydrograph.compile.program import Chunking, Program
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row
 from hydrograph.temporal import Instant
+
+_CHUNK_WINDOWS = 8
+"""Windows in a chunk: one row in eight stands in two chunks, and recurring keys meet only inside one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +31,15 @@ def report_ranks(
 ) -> Ranks:
     """Return the reports in `(after, until]`; by default from the first window that holds an event to the last (A1).
 
-    `bounds` are the first and last event time at or after t0, None where there is none. With a slide above the
+    `bounds` are the first and the last event time at or after t0, None where there is none. With a slide above the
     width they have to be those of events that lie in some window.
     """
     grid = plan.grid
     start, end = 0, 0
     if bounds is not None:
-        start = min(window.lo(bounds[0]) + _shift(plan, window.first_close) for window in plan.windows.values())
-        end = max(window.hi(bounds[1]) + _shift(plan, window.first_close) for window in plan.windows.values())
+        windows = [(window, _shift(plan, window.first_close)) for window in plan.windows.values()]
+        start = min(window.lo(bounds[0]) + shift for window, shift in windows)
+        end = max(window.hi(bounds[1]) + shift for window, shift in windows)
     if after is not None:
         start = max(0, (after - grid.first_close) // grid.step + 1)
     if until is not None:
@@ -50,7 +53,9 @@ def _shift(plan: Plan, first_close: Instant) -> int:
 
 def parameters(plan: Plan, program: Program, ranks: Ranks) -> dict[str, int]:
     """Return the numbers a program is run with."""
+    grid = plan.grid
     values = {"k_from": ranks.start, "k_to": ranks.end, "r_from": ranks.start}
+    values |= {"report_first": grid.first_close, "report_step": grid.step}
     for stream in program.streams:
         first, last = ranks.start - stream.shift, ranks.end - 1 - stream.shift
         values[f"{stream.name}_from"] = max(stream.grid.t0, stream.grid.open(first))
@@ -59,22 +64,24 @@ def parameters(plan: Plan, program: Program, ranks: Ranks) -> dict[str, int]:
 
 
 def chunking(plan: Plan, ranks: Ranks, partitions: int) -> Chunking | None:
-    """Return how to cut a replay by time; None where there is too little to cut (A14).
-
-    A chunk is eight windows long: the rows at its border stand in both neighbours, one in eight, and recurring keys
-    meet only inside it.
-    """
-    overlap = max(-(-grid.width // grid.step) for grid in plan.windows.values())
-    length = 8 * overlap
-    if plan.window_leaves() < 2 or len(ranks) < 2 * length:
+    """Return how to cut a replay by time; None where there is too little to cut (A14)."""
+    length = _CHUNK_WINDOWS * overlap(plan)
+    if plan.window_leaves() < 2 or len(ranks) < 2 * length:  # noqa: PLR2004 - a join has two sides, a cut two parts
         return None
     return Chunking(length, partitions)
 
 
+def overlap(plan: Plan) -> int:
+    """Return in how many windows an event lies at most."""
+    return max(-(-grid.width // grid.step) for grid in plan.windows.values())
+
+
 def domain(chunks: Chunking | None, ranks: Ranks) -> list[dict[str, int]]:
     """Return the evaluated ranks as rows of the domain table, cut like everything else."""
+    if not len(ranks):
+        return []
     if chunks is None:
-        return [{"lo": ranks.start, "hi": ranks.end}] if len(ranks) else []
+        return [{"lo": ranks.start, "hi": ranks.end}]
     rows = []
     for chunk in range(ranks.start // chunks.ranks, (ranks.end - 1) // chunks.ranks + 1):
         lo, hi = max(ranks.start, chunk * chunks.ranks), min(ranks.end, (chunk + 1) * chunks.ranks)
@@ -82,19 +89,15 @@ def domain(chunks: Chunking | None, ranks: Ranks) -> list[dict[str, int]]:
     return rows
 
 
-def reports_of(plan: Plan, ranks: Ranks, rows: Mapping[int, list[Row]]) -> Iterator[Report]:
+def reports_of(plan: Plan, ranks: Ranks, rows: Mapping[int, Sequence[Row]]) -> Iterator[Report]:
     """Return one report for every rank, empty ones included, rows sorted by their texts (A11)."""
-    names = tuple(output.name for output in plan.query.form.variables)  # type: ignore[union-attr]
-    single = len(set(plan.windows.values())) == 1
+    names = plan.variables
     for rank in range(ranks.start, ranks.end):
-        close = plan.grid.close(rank)
+        scope = plan.scope(rank)
+        opened, close = (None, None) if scope is None else (scope.start, scope.end)
         found = sorted(rows.get(rank, ()), key=_sort_key)
-        opened = plan.grid.open(rank) if single else None
-        yield Report(close, opened, close if single else None, names, tuple(found))
+        yield Report(plan.grid.close(rank), opened, close, names, tuple(found))
 
 
 def _sort_key(row: Row) -> list[str]:
     return ["" if text is None else text for text in row]
-
-
-__all__ = ["Ranks", "by_report", "chunking", "domain", "parameters", "report_ranks", "reports_of"]

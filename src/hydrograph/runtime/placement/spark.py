@@ -67,18 +67,20 @@ class Spark:
         """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
         text = print_sql(program.query(final), self.target)
         for kernel in called(text):
-            self._register(kernel)
+            register(self.session, kernel)
         return self.session.sql(text, args={**parameters, **program.constants})
 
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final` in the driver's memory."""
         return collect(self.frame(program, final, parameters))
 
-    def _register(self, kernel: Kernel) -> None:
-        from pyspark.sql.functions import arrow_udf
 
-        result = "STRING" if kernel.result == "VARCHAR" else kernel.result
-        self.session.udf.register(kernel.name, arrow_udf(kernel.run, result))  # type: ignore[call-overload]
+def register(session: SparkSession, kernel: Kernel) -> None:
+    """Make a kernel known to a session's SQL."""
+    from pyspark.sql.functions import arrow_udf
+
+    result = "STRING" if kernel.result == "VARCHAR" else kernel.result
+    session.udf.register(kernel.name, arrow_udf(kernel.run, result))  # type: ignore[call-overload]
 
 
 def collect(frame: DataFrame) -> pa.Table:

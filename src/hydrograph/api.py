@@ -1,0 +1,122 @@
+"""What `import hydrograph` offers: a query, data to run it over, and the answers in the form you like.
+
+>>> text = '''
+... PREFIX : <http://example.org/>
+... SELECT ?room FROM NAMED WINDOW :w ON :visits [RANGE 10s STEP 10s]
+... WHERE { WINDOW :w { :ann :detectedAt ?room . :bob :detectedAt ?room } }'''
+>>> visits = [(1000, ":ann :detectedAt :red"), (3000, ":bob :detectedAt :red")]
+>>> lines = [(t, " ".join(f"<http://example.org/{x[1:]}>" for x in s.split()) + " .") for t, s in visits]
+>>> with query(text).over(streams={"http://example.org/visits": events(lines)}) as run:
+...     [(report.open, report.close, report.rows) for report in run.reports()]
+[(0, 10000, (('<http://example.org/red>',),))]
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.errors import UsageError
+from hydrograph.language import parse
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.plan import plan
+from hydrograph.runtime.run import Data, Options, Placement, Run
+from hydrograph.streams.sources import RecordedStream, open_stream
+from hydrograph.streams.static import read_static
+from hydrograph.temporal import Instant
+from hydrograph.windows.profile import PRESETS, RSPQL, Origin, Profile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Location = str | Path
+Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A continuous query, parsed and checked; it can be run over any data."""
+
+    algebra: ContinuousQuery
+    profile: Profile
+
+    def over(
+        self,
+        streams: Streams,
+        static: Location | pa.Table | None = None,
+        *,
+        t0: Instant | None = None,
+        after: Instant | None = None,
+        until: Instant | None = None,
+        placement: str = "auto",
+        session: SparkSession | None = None,
+        master: str | None = None,
+        memory: str | None = None,
+    ) -> Run:
+        """Bind data to the query; the run is a context manager that gives reports, a DataFrame or pandas.
+
+        `streams` maps IRIs to files, or is one file where the query reads one stream. Reports are those in
+        `(after, until]`. A given `session`, or else the active one, is used and left as it is.
+        """
+        options = Options(
+            placement=_placement(placement),
+            after=after,
+            until=until,
+            master=master,
+            memory=memory,
+            session=session,
+        )
+        data = Data(self._streams(streams), _static(static))
+        return Run(plan(self.algebra, self.profile, self._t0(t0)), data, options)
+
+    def _t0(self, given: Instant | None) -> Instant:
+        if given is not None:
+            return given
+        if self.profile.origin is not Origin.EPOCH:
+            raise UsageError(f"preset {self.profile.name!r} needs a t0: give it")
+        return 0
+
+    def _streams(self, streams: Streams) -> dict[Iri, RecordedStream]:
+        named = list(dict.fromkeys(window.stream for window in self.algebra.windows))
+        if not isinstance(streams, Mapping):
+            if len(named) != 1:
+                names = ", ".join(f"<{name.value}>" for name in named) or "none"
+                raise UsageError(f"the query reads {len(named)} streams ({names}): give each its own data")
+            return {named[0]: _stream(streams, named[0].value)}
+        return {Iri(name): _stream(location, name) for name, location in streams.items()}
+
+
+def query(text: str, *, dialect: str | None = None, preset: str | None = None) -> Query:
+    """Parse a query; `preset` names the engine whose habits (report, tick, t0) it follows."""
+    algebra = parse(text, dialect)
+    if preset is not None and preset not in PRESETS:
+        raise UsageError(f"no preset named {preset!r}; presets: {', '.join(PRESETS)}")
+    return Query(algebra, RSPQL if preset is None else PRESETS[preset])
+
+
+def events(lines: Iterable[tuple[Instant, str]]) -> RecordedStream:
+    """Return a small stream written down in Python: event times and N-Triples statements."""
+    with tempfile.NamedTemporaryFile("w", suffix=".tnt", prefix="hydrograph-", delete=False, encoding="utf-8") as file:
+        file.writelines(f"{t}\t{statement}\n" for t, statement in lines)
+    return open_stream(file.name)
+
+
+def _stream(location: Location | RecordedStream, name: str) -> RecordedStream:
+    return location if isinstance(location, RecordedStream) else open_stream(str(location), name=name)
+
+
+def _static(static: Location | pa.Table | None) -> pa.Table | None:
+    return read_static(str(static)) if isinstance(static, str | Path) else static
+
+
+def _placement(name: str) -> Placement:
+    try:
+        return Placement(name)
+    except ValueError:
+        raise UsageError(f"no placement named {name!r}; placements: {', '.join(Placement)}") from None

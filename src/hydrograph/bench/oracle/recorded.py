@@ -1,0 +1,37 @@
+"""Recorded data as the oracle sees it: elements and graphs of terms, read without the engine's plans."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pyarrow as pa
+
+from hydrograph.rdf.encoding import decode
+from hydrograph.rdf.terms import BlankNode, Iri, Literal, Triple
+from hydrograph.streams.sources import RecordedStream, events_as_arrow
+from hydrograph.windows.stream import Element
+
+
+def elements_of(stream: RecordedStream) -> tuple[Element, ...]:
+    """Return the elements of a recorded stream in the order of its log."""
+    graphs: dict[tuple[int, int], set[Triple]] = defaultdict(set)
+    for batch in events_as_arrow(stream):
+        rows = (batch.column(name).to_pylist() for name in ("t", "seq", "s", "p", "o"))
+        for t, seq, s, p, o in zip(*rows, strict=True):
+            graphs[t, seq].add(_triple(s, p, o))
+    ordered = sorted(graphs.items(), key=lambda item: item[0][1])
+    return tuple(Element(t, seq, frozenset(triples)) for (t, seq), triples in ordered)
+
+
+def graph_of(table: pa.Table) -> frozenset[Triple]:
+    """Return the triples of an encoded static graph."""
+    rows = (table.column(name).to_pylist() for name in ("s", "p", "o"))
+    return frozenset(_triple(s, p, o) for s, p, o in zip(*rows, strict=True))
+
+
+def _triple(s: str, p: str, o: str) -> Triple:
+    subject, predicate, object_ = decode(s), decode(p), decode(o)
+    assert isinstance(subject, Iri | BlankNode), s
+    assert isinstance(predicate, Iri), p
+    assert isinstance(object_, Iri | BlankNode | Literal), o
+    return Triple(subject, predicate, object_)

@@ -1,0 +1,1 @@
+"""Workloads: queries and small data, as files."""

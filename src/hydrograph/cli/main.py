@@ -1,0 +1,75 @@
+"""The command `hydrograph`: finds the sub-command, and turns errors into one line and the right exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from hydrograph import __version__
+from hydrograph.errors import HydrographError
+
+COMMANDS = {
+    "run": "Answer a query over recorded streams.",
+    "explain": "Show what a query means and how it is run.",
+    "convert": "Convert a recorded stream between timed N-Triples and Parquet.",
+    "demo": "Run three queries on a small stream and check them with the oracle.",
+}
+"""The sub-commands; each is a module of this room with a `command`, loaded when it is called."""
+
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """The sub-commands, loaded one at a time, so that `--help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names in the order in which a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load one sub-command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"hydrograph.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the sub-commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hydrograph")
+def hydrograph() -> None:
+    """Continuous SPARQL over RDF streams on Apache Spark.
+
+    Exit codes: 0 ok, 1 run failed, 2 usage, 3 query, 4 data, 5 answers differ from the oracle, 130 interrupted.
+    """
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; every error on purpose is one message and its exit code, never a stack trace."""
+    try:
+        hydrograph.main(args=arguments, prog_name="hydrograph", standalone_mode=False)
+    except HydrographError as error:
+        click.echo(f"hydrograph: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        click.echo(f"hydrograph: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("hydrograph: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has had enough; Python must not complain again when it closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""One query over recorded data, from files to reports, in either placement."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from hydrograph.compile.finals import by_report, by_stretch
+from hydrograph.compile.program import Chunking, Program, SetMaking
+from hydrograph.errors import UsageError
+from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime import replay
+from hydrograph.runtime.digest import Digest, digest, stretches, sweep
+from hydrograph.runtime.placement.local import Local, as_columns
+from hydrograph.runtime.placement.spark import Spark, collect
+from hydrograph.runtime.plan import Facts, Plan
+from hydrograph.runtime.replay import Ranks
+from hydrograph.runtime.reports import Report, Row, rows_of
+from hydrograph.runtime.session import spark_session
+from hydrograph.streams import sources
+from hydrograph.streams.sources import Bounds, RecordedStream
+from hydrograph.temporal import Instant
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOCAL_ROWS = 1_000_000
+"""Up to here a replay beside the driver ends before Spark has started."""
+_BROADCAST_ROWS = 2_000_000
+"""Static rows that are sent to every task instead of being moved by key."""
+
+
+_INEXACT = frozenset({int(Kind.FLOAT), int(Kind.DOUBLE)})
+
+
+class Placement(StrEnum):
+    """Where a query runs; auto decides by the number of rows."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a query runs over: streams by name, and the static default graph in the encoded schema."""
+
+    streams: Mapping[Iri, RecordedStream]
+    static: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run it."""
+
+    placement: Placement = Placement.AUTO
+    after: Instant | None = None
+    until: Instant | None = None
+    master: str | None = None
+    memory: str | None = None
+    session: SparkSession | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """A query with its data bound, ready to be asked for reports; a context manager that cleans up behind itself."""
+
+    plan: Plan
+    data: Data
+    options: Options = field(default_factory=Options)
+    bad_lines: int = 0
+    """Broken lines that were left out, known once the data has been read."""
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _bounds: dict[Iri, Bounds] = field(default_factory=dict)
+    _streams: dict[Iri, RecordedStream] = field(default_factory=dict)
+    _local: Local | None = None
+    _spark: Spark | None = None
+    _ranks: Ranks = field(default_factory=lambda: Ranks(0, 0))
+    _program: Program | None = None
+    _chunks: Chunking | None = None
+
+    def __enter__(self) -> Self:
+        """Read what has to be known of the data and make the program for it."""
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Drop views, tables and temporary files."""
+        self._stack.close()
+
+    @property
+    def placement(self) -> Placement:
+        """Where the query runs."""
+        return Placement.LOCAL if self._local is not None else Placement.SPARK
+
+    @property
+    def program(self) -> Program:
+        """The program that is run."""
+        assert self._program is not None, "enter the run first"
+        return self._program
+
+    @property
+    def ranks(self) -> Ranks:
+        """The reports there are."""
+        return self._ranks
+
+    def reports(self) -> Iterator[Report]:
+        """Return every report, in order, empty ones included."""
+        columns = as_columns(self._rows(by_report(self.program)))
+        rows: dict[int, list[Row]] = defaultdict(list)
+        for rank, row in zip(columns["r"], rows_of(self.program, columns), strict=True):
+            rows[rank].append(row)
+        return replay.reports_of(self.plan, self._ranks, rows)
+
+    def digests(self) -> Iterator[Digest]:
+        """Return row count and hash of every report; on Spark no row ever reaches the driver for it."""
+        if self._spark is None:
+            yield from map(digest, self.reports())
+            return
+        found = stretches(as_columns(self._rows(by_stretch(self.program))))
+        for rank, (count, hashed) in enumerate(sweep(found, self._ranks.start, self._ranks.end), self._ranks.start):
+            yield Digest(self.plan.grid.close(rank), count, hashed)
+
+    def frame(self) -> DataFrame:
+        """Return the answers as a Spark DataFrame: `t` and one text column for each variable."""
+        if self._spark is None:
+            raise UsageError("a DataFrame needs Spark: choose the placement spark")
+        from hydrograph.runtime.frames import answer_frame
+
+        raw = self._spark.frame(self.program, by_report(self.program), self._parameters())
+        return answer_frame(raw, self.program, self.plan)
+
+    def pandas(self) -> pd.DataFrame:
+        """Return the answers as a pandas DataFrame: open, close, t and one column of texts for each variable."""
+        import pandas as pd
+
+        names = ["open", "close", "t", *self.plan.variables]
+        rows = [(report.open, report.close, report.t, *row) for report in self.reports() for row in report.rows]
+        return pd.DataFrame(rows, columns=names)
+
+    def tasks(self) -> tuple[int, int] | None:
+        """Return how many of Spark's known tasks are done; None where nothing runs there."""
+        if self._spark is None:
+            return None
+        tracker = self._spark.session.sparkContext.statusTracker()
+        stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+        return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+    def explain_spark(self) -> str:
+        """Return Spark's own plan of the program."""
+        if self._spark is None:
+            raise UsageError("Spark's plan needs Spark: choose the placement spark")
+        frame = self._spark.frame(self.program, by_report(self.program), self._parameters())
+        return str(frame._jdf.queryExecution().toString())  # noqa: SLF001 - there is no public way to get it as text
+
+    def _parameters(self) -> dict[str, int]:
+        return replay.parameters(self.plan, self.program, self._ranks)
+
+    def _rows(self, final: Any) -> pa.Table:
+        if self._local is not None:
+            return self._local.rows(self.program, final, self._parameters())
+        assert self._spark is not None
+        with sources.data_errors():
+            return collect(self._spark.frame(self.program, final, self._parameters()))
+
+    def _open(self) -> None:
+        for window in self.plan.query.windows:
+            if window.stream not in self.data.streams:
+                known = ", ".join(f"<{name.value}>" for name in self.data.streams) or "none"
+                raise UsageError(f"no stream is given for <{window.stream.value}>; given streams: {known}")
+        names = dict.fromkeys(window.stream for window in self.plan.query.windows)
+        self._streams = {name: self._spool(self.data.streams[name]) for name in names}
+        local = self._is_local()
+        if local:
+            self._open_local()
+        else:
+            self._open_spark()
+
+    def _spool(self, stream: RecordedStream) -> RecordedStream:
+        if stream.location != "-":
+            return stream
+        directory = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-"))
+        return sources.spooled(stream, Path(directory))
+
+    def _is_local(self) -> bool:
+        match self.options.placement:
+            case Placement.LOCAL:
+                return True
+            case Placement.SPARK:
+                return False
+            case Placement.AUTO:
+                return self.options.session is None and sum(map(_rows_guess, self._streams.values())) <= _LOCAL_ROWS
+
+    def _open_local(self) -> None:
+        placed = self._local = self._stack.enter_context(Local())
+        making = {}
+        tables = {}
+        for number, (name, stream) in enumerate(self._streams.items()):
+            tables[name] = f"stream{number}"
+            making[name] = SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
+            if paths := sources.parquet_paths(stream):
+                placed.add_files(tables[name], paths)
+            else:
+                tally = sources.tnt.Tally()
+                placed.add_table(tables[name], sources.events_as_arrow(stream, tally))
+                self.bad_lines += tally.bad
+        ends = [self._local_bounds(placed, tables[window.stream], window.name) for window in self.plan.query.windows]
+        self._finish(making, _span(ends), exact=self._is_exact(), spark=False)
+        for stream_input in self.program.streams:
+            placed.add_alias(stream_input.name, tables[stream_input.stream])
+        self._add_tables(placed)
+
+    def _local_bounds(self, placed: Local, table: str, window: Iri | None) -> tuple[Instant, Instant] | None:
+        """Return first and last event time in any window; gaps between windows hold nothing."""
+        assert window is not None
+        grid = self.plan.windows[window]
+        # The remainder in a slide tells whether an event lies in a window or in the gap behind it.
+        inside = "" if grid.width >= grid.step else "AND ((t - $t0) % $step + $step) % $step < $width"
+        row = placed.query(
+            f'SELECT MIN(t) AS a, MAX(t) AS b FROM "{table}" WHERE t >= $t0 {inside}',  # noqa: S608 - our own name
+            {"t0": grid.open(0), "step": grid.step, "width": grid.width} if inside else {"t0": grid.t0},
+        ).to_pylist()[0]
+        return None if row["a"] is None else (row["a"], row["b"])
+
+    def _open_spark(self) -> None:
+        session = self.options.session or spark_session(self.options.master, self.options.memory)
+        placed = self._spark = self._stack.enter_context(Spark(session))
+        leaves = self.plan.window_leaves()
+        making: dict[Iri, SetMaking] = {}
+        frames: dict[Iri, DataFrame] = {}
+        for name, stream in self._streams.items():
+            known = self._bounds[name] = sources.bounds(stream, session)
+            self.bad_lines += known.bad
+            making[name] = SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
+            frame = sources.events_on_spark(stream, session, known=known)
+            # Text is parsed once, however many patterns read it.
+            frames[name] = frame if stream.manifest is not None or leaves < 2 else placed.keep(frame)  # noqa: PLR2004
+        ends = [self._spark_bounds(frames[window.stream], window.stream, window.name) for window in self.plan.query.windows]
+        self._finish(making, _span(ends), exact=self._is_exact(), spark=True)
+        for stream_input in self.program.streams:
+            placed.add_frame(stream_input.name, frames[stream_input.stream])
+        self._add_tables(placed)
+
+    def _spark_bounds(self, frame: DataFrame, stream: Iri, window: Iri | None) -> tuple[Instant, Instant] | None:
+        assert window is not None
+        grid, known = self.plan.windows[window], self._bounds[stream]
+        if known.first is None or known.last is None:
+            return None
+        if grid.width >= grid.step and known.first >= grid.t0:
+            return known.first, known.last
+        from pyspark.sql import functions as f
+
+        kept = frame.where(f.col("t") >= f.lit(grid.t0))
+        if grid.width < grid.step:
+            kept = kept.where(f.pmod(f.col("t") - f.lit(grid.open(0)), f.lit(grid.step)) < f.lit(grid.width))
+        with sources.data_errors():
+            row = collect(kept.agg(f.min("t").alias("a"), f.max("t").alias("b"))).to_pylist()[0]
+        return None if row["a"] is None else (row["a"], row["b"])
+
+    def _finish(
+        self,
+        making: Mapping[Iri, SetMaking],
+        bounds: tuple[Instant, Instant] | None,
+        *,
+        exact: bool,
+        spark: bool,
+    ) -> None:
+        self._ranks = replay.report_ranks(self.plan, bounds, self.options.after, self.options.until)
+        chunks = replay.chunking(self.plan, self._ranks, self._partitions()) if spark else None
+        static = self.data.static
+        small = static is None or static.num_rows <= _BROADCAST_ROWS
+        prefix = self._spark.prefix if self._spark is not None else ""
+        facts = Facts(making, static is not None, small, exact)
+        self._program = self.plan.program(facts, chunks, prefix=prefix)
+        self._chunks = chunks
+
+    def _is_exact(self) -> bool:
+        """Tell whether neither streams nor static data hold floats and doubles, as far as they say."""
+        static = self.data.static
+        kinds = set() if static is None else set(static.column("o_kind").unique().to_pylist())
+        return not kinds & _INEXACT and all(map(_is_exact, self._streams.values()))
+
+    def _partitions(self) -> int:
+        assert self._spark is not None
+        cores = self._spark.session.sparkContext.defaultParallelism
+        rows = sum(known.rows for known in self._bounds.values())
+        return max(8 * cores, min(2_000, rows // 250_000))
+
+    def _add_tables(self, placed: Local | Spark) -> None:
+        for static in self.program.statics:
+            assert self.data.static is not None
+            placed.add_table(static.name, self.data.static)
+        if self.program.reads_domain:
+            rows = replay.domain(self._chunks, self._ranks)
+            names = [*(["chunk"] if self._chunks is not None else []), "lo", "hi"]
+            placed.add_table("domain", pa.Table.from_pylist(rows, pa.schema([(name, pa.int64()) for name in names])))
+
+
+def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant] | None:
+    known = [end for end in ends if end is not None]
+    return (min(first for first, _ in known), max(last for _, last in known)) if known else None
+
+
+def _is_exact(stream: RecordedStream) -> bool:
+    """Tell whether the stream says that it holds no floats and doubles."""
+    kinds = getattr(stream.manifest, "kinds", None)
+    return kinds is not None and not _INEXACT & set(kinds)
+
+
+def _rows_guess(stream: RecordedStream) -> int:
+    """Return about how many rows a stream has, without reading it."""
+    if stream.manifest is not None:
+        return stream.manifest.rows
+    size = sum(Path(file).stat().st_size for file in stream.files)
+    packed = any(file.endswith((".gz", ".zst")) for file in stream.files)
+    return size // (15 if packed else 100)
