@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from hydrograph.api import Query
-from hydrograph.errors import DataError, UnsupportedError, UsageError
+from hydrograph.errors import DataError, QueryError, UnsupportedError, UsageError
 from hydrograph.language.lexer import MAX_BYTES
 from hydrograph.streams.formats.tnt import BadLines
 from hydrograph.streams.sources import RecordedStream, open_stream
@@ -72,6 +72,8 @@ def streams_of(query: Query, options: tuple[str, ...], bad_lines: str) -> dict[s
     """Return the streams that `--stream [IRI=]PATH` gives; one without an IRI serves whatever stream is left."""
     policy = BadLines.read(bad_lines)
     wanted = list(dict.fromkeys(window.stream.value for window in query.algebra.windows))
+    if not wanted:
+        raise QueryError("expected a window (FROM NAMED WINDOW … ON … [RANGE … STEP …]), got a query without one")
     given: dict[str, str] = {}
     unnamed: list[str] = []
     for option in options:

@@ -1,0 +1,1 @@
+"""Engines under test, each behind one module."""

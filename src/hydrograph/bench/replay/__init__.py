@@ -1,0 +1,1 @@
+"""The speed gate of replay: the engine against the best a practitioner has, in one run on the same data."""
