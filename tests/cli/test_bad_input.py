@@ -59,7 +59,9 @@ def test_a_wrong_query(stream: Path, capsys: pytest.CaptureFixture[str], query: 
     assert len(message.strip().splitlines()) in (1, 3)  # a syntax error shows the line and a caret
 
 
-@pytest.mark.parametrize("line", ["7\tnonsense\n", "x\t<urn:a> <urn:b> <urn:c> .\n", '7\t<urn:a> <urn:b> "c .\n', "7\n"])
+@pytest.mark.parametrize(
+    "line", ["7\tnonsense\n", "x\t<urn:a> <urn:b> <urn:c> .\n", '7\t<urn:a> <urn:b> "c .\n', "7\n"]
+)
 def test_a_broken_line_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
     file = tmp_path / "broken.tnt"
     file.write_text(LINE + line + LINE)

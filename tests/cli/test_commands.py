@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from hydrograph.bench.oracle.experiments import ROOM_CHANGES, STREAM
 from hydrograph.cli.main import main
 from hydrograph.rdf.nquads import term_text
-from hydrograph.bench.oracle.experiments import ROOM_CHANGES, STREAM
 
-MEET = """SELECT ?room FROM NAMED WINDOW <urn:w> ON <http://ex.org/streams/test> [RANGE 10 STEP 10]
-WHERE { WINDOW <urn:w> { <http://ex.org/m1> <http://ex.org/detectedAt> ?room . <http://ex.org/m2> <http://ex.org/detectedAt> ?room } }"""
+MEET = """PREFIX : <http://ex.org/>
+SELECT ?room FROM NAMED WINDOW :w ON <http://ex.org/streams/test> [RANGE 10 STEP 10]
+WHERE { WINDOW :w { :m1 :detectedAt ?room . :m2 :detectedAt ?room } }"""
 
 
 @pytest.fixture

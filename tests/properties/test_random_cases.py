@@ -63,9 +63,7 @@ def test_shifted_time_shifts_the_answers() -> None:
             from_=None if case.from_ is None else case.from_ + by,
             until=None if case.until is None else case.until + by,
         )
-        shifted = [
-            replace(r, t=r.t + by, open=_plus(r.open, by), close=_plus(r.close, by)) for r in answer(case)
-        ]
+        shifted = [replace(r, t=r.t + by, open=_plus(r.open, by), close=_plus(r.close, by)) for r in answer(case)]
         assert not compare_reports(shifted, answer(moved)), case
 
 

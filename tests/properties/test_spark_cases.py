@@ -47,8 +47,8 @@ def test_many_streams_in_one_plan_equal_the_oracle(spark: SparkSession) -> None:
                 streams.append(dict.fromkeys(case.elements, moved))
         with Spark(spark) as placed:
             answers = answer_many(case, streams, placed, chunk_windows=1 if number % 2 else None)
-        for elements, got in zip(streams, answers, strict=True):
-            single = replace(case, elements=elements)
+        for given, got in zip(streams, answers, strict=True):
+            single = replace(case, elements=given)
             wanted = single.expected()
             assert not compare_reports(wanted, got), f"plan {number} of seed {template.seed}\n{single}"
             assert not compare_reports(got, answer(single)), f"placements differ\n{single}"

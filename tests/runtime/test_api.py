@@ -44,7 +44,7 @@ def test_pandas_has_a_row_for_each_answer() -> None:
 
 
 def test_streams_must_be_given() -> None:
-    with pytest.raises(UsageError, match="no stream is given for <http://example.org/building>"):
+    with pytest.raises(UsageError, match=r"no stream is given for <http://example\.org/building>"):
         hydrograph.query(text("meet")).over({"urn:other": ROOMS / "building.tnt"}).__enter__()
 
 

@@ -1,9 +1,9 @@
 """Experiment 1 of the functional-testing paper (BeRSys 2013) in RSP-QL: contents and answers at every t0.
 
-      t   1    3              12   15
-          S1   S2             S3   S4        m1, m2 in r1; then m1, m2 in r2
-    t0=0 [------------)[------------)        r1 @ 10, r2 @ 20
-    t0=3      [------------)[------------)   -  @ 13, -  @ 23
+t      1    3              12   15
+       S1   S2             S3   S4        m1, m2 in r1; then m1, m2 in r2
+t0=0  [------------)[------------)        r1 @ 10, r2 @ 20
+t0=3       [------------)[------------)   -  @ 13, -  @ 23
 """
 
 from __future__ import annotations

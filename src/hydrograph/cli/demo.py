@@ -65,7 +65,7 @@ def _table(report: Report) -> Table:
     for row in report.rows:
         table.add_row(*["" if text is None else _short(text) for text in row])
     if not report.rows:
-        table.add_row(*["–" for _ in report.variables])
+        table.add_row(*["-" for _ in report.variables])
     return table
 
 

@@ -33,7 +33,7 @@ def command(
     statics: tuple[str, ...],
     t0: int,
 ) -> None:
-    """Show a query's windows in plain words, its algebra before and after optimising, and the SQL for both placements."""
+    """Show a query's windows in plain words, its algebra before and after optimising, and its SQL."""
     query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset)
     planned = plan(query.algebra, query.profile, t0)
     program = planned.program(Facts({}, static=True))

@@ -21,7 +21,7 @@ from hydrograph.runtime.run import Run
 
 @click.command(name="run")
 @query_options
-@click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream; - is standard input.")
+@click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream; - for stdin.")
 @click.option("--static", "statics", multiple=True, metavar="PATH", help="Static RDF, the default graph.")
 @click.option("--t0", type=int, metavar="MS", help="Where the first window opens; 0 by default.")
 @click.option("--from", "after", type=int, metavar="MS", help="Report only after this instant.")
@@ -50,7 +50,7 @@ def command(
     master: str | None,
     memory: str | None,
 ) -> None:
-    """Answer a query over recorded streams: one line for each report, as JSON by default.
+    r"""Answer a query over recorded streams: one line for each report, as JSON by default.
 
     \b
     hydrograph run -f query.rq --stream http://example.org/visits=visits.tnt

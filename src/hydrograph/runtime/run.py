@@ -24,6 +24,7 @@ from hydrograph.runtime.digest import Digest, digest, stretches, sweep
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan
+from hydrograph.runtime.reads import reads_of
 from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.runtime.session import spark_session
@@ -168,7 +169,7 @@ class Run:
         if self._spark is None:
             raise UsageError("Spark's plan needs Spark: choose the placement spark")
         frame = self._spark.frame(self.program, by_report(self.program), self._parameters())
-        return str(frame._jdf.queryExecution().toString())  # noqa: SLF001 - there is no public way to get it as text
+        return str(frame._jdf.queryExecution().toString())
 
     def _parameters(self) -> dict[str, int]:
         return replay.parameters(self.plan, self.program, self._ranks)
@@ -234,7 +235,7 @@ class Run:
         # The remainder in a slide tells whether an event lies in a window or in the gap behind it.
         inside = "" if grid.width >= grid.step else "AND ((t - $t0) % $step + $step) % $step < $width"
         row = placed.query(
-            f'SELECT MIN(t) AS a, MAX(t) AS b FROM "{table}" WHERE t >= $t0 {inside}',  # noqa: S608 - our own name
+            f'SELECT MIN(t) AS a, MAX(t) AS b FROM "{table}" WHERE t >= $t0 {inside}',
             {"t0": grid.open(0), "step": grid.step, "width": grid.width} if inside else {"t0": grid.t0},
         ).to_pylist()[0]
         return None if row["a"] is None else (row["a"], row["b"])
@@ -242,21 +243,38 @@ class Run:
     def _open_spark(self) -> None:
         session = self.options.session or spark_session(self.options.master, self.options.memory)
         placed = self._spark = self._stack.enter_context(Spark(session))
-        leaves = self.plan.window_leaves()
         making: dict[Iri, SetMaking] = {}
         frames: dict[Iri, DataFrame] = {}
         for name, stream in self._streams.items():
             known = self._bounds[name] = sources.bounds(stream, session)
             self.bad_lines += known.bad
             making[name] = SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
-            frame = sources.events_on_spark(stream, session, known=known)
-            # Text is parsed once, however many patterns read it.
-            frames[name] = frame if stream.manifest is not None or leaves < 2 else placed.keep(frame)  # noqa: PLR2004
-        ends = [self._spark_bounds(frames[window.stream], window.stream, window.name) for window in self.plan.query.windows]
+            frames[name] = sources.events_on_spark(stream, session, known=known)
+        windows = self.plan.query.windows
+        ends = [self._spark_bounds(frames[window.stream], window.stream, window.name) for window in windows]
         self._finish(making, _span(ends), exact=self._is_exact(), spark=True)
+        for name, stream in self._streams.items():
+            if stream.manifest is None:
+                frames[name] = self._narrowed(placed, frames[name], name)
         for stream_input in self.program.streams:
             placed.add_frame(stream_input.name, frames[stream_input.stream])
         self._add_tables(placed)
+
+    def _narrowed(self, placed: Spark, frame: DataFrame, stream: Iri) -> DataFrame:
+        """Return the rows and columns of a text that the program reads, parsed once however many patterns read them."""
+        from pyspark.sql import functions as f
+
+        found = [
+            reads
+            for table in self.program.streams
+            if table.stream == stream
+            for reads in reads_of(self.program, table.name)
+        ]
+        predicates = [reads.predicate for reads in found]
+        if None not in predicates:
+            frame = frame.where(f.col("p_id").isin(*sorted({p for p in predicates if p is not None})))
+        narrow = frame.select(*sorted({column for reads in found for column in reads.columns}))
+        return placed.keep(narrow) if len(found) > 1 else narrow
 
     def _spark_bounds(self, frame: DataFrame, stream: Iri, window: Iri | None) -> tuple[Instant, Instant] | None:
         assert window is not None
@@ -320,8 +338,7 @@ def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant]
 
 def _is_exact(stream: RecordedStream) -> bool:
     """Tell whether the stream says that it holds no floats and doubles."""
-    kinds = getattr(stream.manifest, "kinds", None)
-    return kinds is not None and not _INEXACT & set(kinds)
+    return stream.manifest is not None and not _INEXACT & set(stream.manifest.kinds)
 
 
 def _rows_guess(stream: RecordedStream) -> int:

@@ -84,7 +84,7 @@ def answer(case: Case, *, chunk_windows: int | None = None, ranks: Ranks | None 
 def answer_many(
     case: Case, streams: Sequence[Mapping[Iri, Sequence[Element]]], placed: Spark, *, chunk_windows: int | None
 ) -> list[list[Expected]]:
-    """Return the reports of one query over many streams, all in one Spark plan with the stream's number as hidden key."""
+    """Return the reports of one query over many streams in one Spark plan, with the stream's number as hidden key."""
     planned = case_plan(case)
     assert case.from_ is not None, "streams of one plan share their report range"
     assert case.until is not None, "streams of one plan share their report range"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from hydrograph import api
 from hydrograph.bench.replay import baseline, world
@@ -47,10 +48,12 @@ class Gate:
 
     @property
     def parquet(self) -> RecordedStream:
+        """The stream in the encoded schema."""
         return open_stream(str(self.directory / f"parquet-{self.growth_rows}"), name=world.STREAM)
 
     @property
     def text(self) -> RecordedStream:
+        """The stream as timed N-Triples."""
         return open_stream(str(self.directory / f"text-{self.rows}"), name=world.STREAM)
 
 
@@ -77,9 +80,7 @@ def digests(gate: Gate, text: str, stream: RecordedStream, rows: int) -> list[Di
     """Return the digests of a query over the first `rows` triples."""
     last = rows // world.RATE
     query = api.query(text)
-    with query.over(
-        {world.STREAM: stream}, gate.static, until=last, placement="spark", session=gate.session
-    ) as run:
+    with query.over({world.STREAM: stream}, gate.static, until=last, placement="spark", session=gate.session) as run:
         return list(run.digests())
 
 
@@ -101,7 +102,8 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
     def spent() -> float:
         processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
-        return sum(times.user + times.system for times in (process.cpu_times() for process in processes))
+        times = [process.cpu_times() for process in processes]
+        return float(sum(each.user + each.system for each in times))
 
     before = spent()
     work()
@@ -118,29 +120,39 @@ def check(name: str, ours: list[Digest], theirs: list[Digest]) -> None:
 
 def ratios(gate: Gate, *, text: bool) -> float:
     """Print and return the least ratio of the engine's speed to the baseline's over the five queries."""
-    lines = _lines(gate)
+    slides = baseline.line_slides(_lines(gate)) if text else baseline.row_slides(_rows(gate))
+    read = len(slides) * baseline.PER_SLIDE
     stream = gate.text if text else gate.parquet
     kind = "text" if text else "parquet"
     least = float("inf")
     for name in world.QUERIES:
         wanted = world.query_text(name)
         ours = median(gate.repeats, lambda q=wanted: seconds(lambda: digests(gate, q, stream, gate.rows)))  # type: ignore[misc]
-        timed = [_baseline(gate, name, lines, parse=text) for _ in range(gate.repeats)]
+        timed = [_baseline(gate, name, slides) for _ in range(gate.repeats)]
         theirs = statistics.median(run.seconds for run in timed)
+        store = read / statistics.median(run.store_seconds for run in timed)
         check(name, digests(gate, wanted, stream, gate.rows), timed[0].digests)
-        speed, other = gate.rows / ours, len(lines) / theirs
+        speed, other = gate.rows / ours, read / theirs
         least = min(least, speed / other)
         rows = statistics.mean(digest.rows for digest in timed[0].digests)
         say(
             f"{kind:8}{name:8}{speed:>12,.0f} triples/s  pyoxigraph {other:>9,.0f}  ratio {speed / other:5.1f}"
-            f"  {rows:8,.0f} rows a report, {len(timed[0].digests)} reports equal"
+            f"  (its store alone {store:>9,.0f}, ratio {speed / store:4.1f})"
+            f"  {rows:7,.0f} rows a report, {len(timed[0].digests)} reports equal"
         )
     return least
 
 
-def _baseline(gate: Gate, name: str, lines: list[str], *, parse: bool) -> baseline.Timed:
+def _baseline(gate: Gate, name: str, slides: list[baseline.Slide]) -> baseline.Timed:
     static = gate.static if name == "static" else None
-    return baseline.run(world.plain_text(name), lines, static, parse=parse)
+    return baseline.run(world.plain_text(name), slides, static)
+
+
+def _rows(gate: Gate) -> pa.Table:
+    """Return the first rows of the Parquet files in order of time, as many as the baseline is given."""
+    files = ds.dataset(list(gate.parquet.files), format="parquet")
+    last = gate.baseline_rows // world.RATE
+    return files.to_table(columns=["s", "p", "o", "seq"], filter=ds.field("t") < last).sort_by("seq")
 
 
 def _lines(gate: Gate) -> list[str]:

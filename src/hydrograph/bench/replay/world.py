@@ -1,4 +1,4 @@
-"""The stream of the speed gate: observations of sensors (a star) and a small social network (a chain of recurring keys).
+"""The stream of the speed gate: observations of sensors (a star) and a social network (a chain of recurring keys).
 
 10,000 triples a second of event time. Subjects and objects of the social triples recur all the time, whole triples only
 after 12 s, so that an engine which does not count repeats is right as well. Row i depends on i alone.
