@@ -11,11 +11,12 @@ import math
 import re
 import struct
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_DOWN, Context, Decimal
 from enum import IntEnum
 
 from hydrograph.rdf.terms import Literal
 from hydrograph.rdf.vocab import (
+    RDF_LANG_STRING,
     XSD,
     XSD_BOOLEAN,
     XSD_DATE,
@@ -55,12 +56,10 @@ NUMERIC = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The lexical forms of one datatype: a regular expression, and bounds for the integers of limited size."""
+    """The lexical forms of one datatype, as a regular expression."""
 
     kind: Kind
     pattern: str
-    least: int | None = None
-    most: int | None = None
 
 
 _INTEGER = "[+-]?[0-9]+"
@@ -79,9 +78,25 @@ _MONTHS = "(?:[0-9]+Y)?(?:[0-9]+M)?"
 _SECONDS = r"(?:[0-9]+D)?(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
 
 
-def _limited(bits: int, *, signed: bool) -> Rule:
-    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-    return Rule(Kind.INTEGER, _INTEGER, least, most)
+def _at_most(number: int) -> str:
+    """Return a regular expression for the decimal digits of 0 to `number`."""
+    digits = str(number)
+    shorter = [f"[0-9]{{1,{len(digits) - 1}}}"]
+    below = [
+        f"{digits[:at]}[0-{int(digit) - 1}][0-9]{{{len(digits) - at - 1}}}"
+        for at, digit in enumerate(digits)
+        if digit != "0"
+    ]
+    return f"(?:{'|'.join([*shorter, *below, digits])})"
+
+
+def _signed(bits: int) -> Rule:
+    most = 2 ** (bits - 1)
+    return Rule(Kind.INTEGER, rf"\+?0*{_at_most(most - 1)}|-0*{_at_most(most)}")
+
+
+def _unsigned(bits: int) -> Rule:
+    return Rule(Kind.INTEGER, rf"\+?0*{_at_most(2**bits - 1)}|-0+")
 
 
 RULES: dict[str, Rule] = {
@@ -101,23 +116,36 @@ RULES: dict[str, Rule] = {
     XSD + "positiveInteger": Rule(Kind.INTEGER, r"\+?0*[1-9][0-9]*"),
     XSD + "nonPositiveInteger": Rule(Kind.INTEGER, r"-[0-9]+|\+?0+"),
     XSD + "negativeInteger": Rule(Kind.INTEGER, "-0*[1-9][0-9]*"),
-    XSD + "long": _limited(64, signed=True),
-    XSD + "int": _limited(32, signed=True),
-    XSD + "short": _limited(16, signed=True),
-    XSD + "byte": _limited(8, signed=True),
-    XSD + "unsignedLong": _limited(64, signed=False),
-    XSD + "unsignedInt": _limited(32, signed=False),
-    XSD + "unsignedShort": _limited(16, signed=False),
-    XSD + "unsignedByte": _limited(8, signed=False),
+    XSD + "long": _signed(64),
+    XSD + "int": _signed(32),
+    XSD + "short": _signed(16),
+    XSD + "byte": _signed(8),
+    XSD + "unsignedLong": _unsigned(64),
+    XSD + "unsignedInt": _unsigned(32),
+    XSD + "unsignedShort": _unsigned(16),
+    XSD + "unsignedByte": _unsigned(8),
 }
 """The datatypes whose values Hydrograph knows; the common ones first."""
+
+DATATYPES: dict[Kind, str] = {
+    Kind.STRING: XSD_STRING,
+    Kind.LANG: RDF_LANG_STRING,
+    Kind.INTEGER: XSD_INTEGER,
+    Kind.DECIMAL: XSD_DECIMAL,
+    Kind.FLOAT: XSD_FLOAT,
+    Kind.DOUBLE: XSD_DOUBLE,
+    Kind.BOOLEAN: XSD_BOOLEAN,
+    Kind.DATETIME: XSD_DATE_TIME,
+    Kind.DATE: XSD_DATE,
+    Kind.TIME: XSD_TIME,
+}
+"""The datatype of a computed literal of each kind."""
 
 EXACT = r"[+-]?0*[0-9]{0,20}(?:\.[0-9]{0,18}0*)?"
 """Which of the lexical forms of integers and decimals fit DECIMAL(38,18) without rounding."""
 
 _PATTERNS = {datatype: re.compile(rule.pattern) for datatype, rule in RULES.items()}
 _EXACT = re.compile(EXACT)
-_DIGITS_OF_LIMITED = 20
 _PLACES = 18
 _WIDE = Context(prec=40)  # more than any exact value needs, so that cutting zeros off never rounds
 
@@ -142,17 +170,7 @@ def lexical_kind(lexical: str, datatype: str) -> Kind:
     pattern = _PATTERNS.get(datatype)
     if pattern is None or pattern.fullmatch(lexical) is None:
         return Kind.OTHER
-    rule = RULES[datatype]
-    return rule.kind if rule.least is None or _within(lexical, rule) else Kind.OTHER
-
-
-def _within(lexical: str, rule: Rule) -> bool:
-    # Counted first, because Python refuses to convert thousands of digits.
-    if len(lexical.lstrip("+-").lstrip("0")) > _DIGITS_OF_LIMITED:
-        return False
-    assert rule.least is not None
-    assert rule.most is not None
-    return rule.least <= int(lexical) <= rule.most
+    return RULES[datatype].kind
 
 
 def double_of(lexical: str, kind: Kind) -> float | None:
@@ -198,6 +216,18 @@ def _single(lexical: str) -> float:
         return math.copysign(math.inf, double)
 
 
+def is_single(value: float) -> bool:
+    """Tell whether single precision holds the number exactly.
+
+    >>> is_single(30.0), is_single(0.1)
+    (True, False)
+    """
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)
+    except OverflowError:
+        return False
+
+
 def double_text(value: float) -> str:
     """Return the canonical lexical form of a double.
 
@@ -213,3 +243,41 @@ def double_text(value: float) -> str:
     written = "".join(map(str, digits)).rstrip("0") or "0"
     power = len(digits) - 1 + exponent if any(digits) else 0
     return f"{'-' if sign else ''}{written[0]}.{written[1:] or '0'}E{power}"
+
+
+def double_string(value: float) -> str:
+    """Return a double as a [cast to xsd:string](https://www.w3.org/TR/xpath-functions/#casting-to-string) writes it.
+
+    >>> double_string(0.1), double_string(-250.0), double_string(1e21), double_string(-0.0)
+    ('0.1', '-250', '1.0E21', '-0')
+    """
+    if value == 0 or 1e-6 <= abs(value) < 1e6:
+        written = format(Decimal(repr(value)), "f")
+        return written.rstrip("0").rstrip(".") if "." in written else written
+    return double_text(value)
+
+
+def double_decimal(value: float) -> Decimal | None:
+    """Return the decimal with the digits of a double, cut off after 18 places; None where it does not fit.
+
+    >>> double_decimal(0.1), double_decimal(1e20), double_decimal(float("nan"))
+    (Decimal('0.100000000000000000'), None, None)
+    """
+    if not abs(value) < 10.0 ** (38 - _PLACES):
+        return None
+    return Decimal(repr(value)).quantize(Decimal((0, (1,), -_PLACES)), ROUND_DOWN, context=_WIDE)
+
+
+def single_text(value: float) -> str:
+    """Return the canonical lexical form of a number that single precision holds: as few digits as tell it apart.
+
+    >>> single_text(0.10000000149011612), double_text(0.10000000149011612)
+    ('1.0E-1', '1.0000000149011612E-1')
+    """
+    if value != value or math.isinf(value) or value == 0:
+        return double_text(value)
+    for digits in range(1, 10):
+        written = f"{value:.{digits - 1}e}"
+        if _single(written) == value:
+            return double_text(float(written))
+    return double_text(value)

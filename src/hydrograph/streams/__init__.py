@@ -1,0 +1,1 @@
+"""RDF bytes to encoded events and back; Spark begins here."""

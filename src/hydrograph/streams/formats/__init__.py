@@ -1,0 +1,1 @@
+"""One file for each text or binary form of a stream."""

@@ -1,0 +1,175 @@
+"""Static graphs as encoded triples: N-Triples, Turtle, N-Quads, TriG, or Parquet in the encoded schema.
+
+Blank nodes are scoped to their file, duplicates are removed. RDF/XML is refused, because its entities can be made to
+fill the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pyoxigraph as ox
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.encoding import TRIPLE_COLUMNS, encode_text, salt_of, skolem, term_id
+from hydrograph.rdf.nquads import term_text
+from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
+from hydrograph.streams.formats.tnt import open_binary
+from hydrograph.streams.schema import TRIPLES, check_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_PARSERS = {
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".nq": ox.RdfFormat.N_QUADS,
+    ".trig": ox.RdfFormat.TRIG,
+}
+_COMPRESSED = (".gz", ".zst")
+_REFUSED = (".rdf", ".xml", ".owl")
+_BATCH = 65_536
+
+DEFAULT_GRAPH = ""
+
+
+def read_static(location: str) -> pa.Table:
+    """Return the default graph of a file or of all files of a directory: encoded, and each triple once."""
+    return read_dataset(location)[DEFAULT_GRAPH]
+
+
+def read_dataset(location: str) -> dict[str, pa.Table]:
+    """Return the default graph, under the empty name, and the named graphs by the canonical texts of their names."""
+    found: dict[str, list[pa.Table]] = {}
+    for number, file in enumerate(static_files(location)):
+        for graph, table in _read(file, number).items():
+            found.setdefault(graph, []).append(table)
+    return {graph: _distinct(pa.concat_tables(tables)) for graph, tables in found.items()}
+
+
+def static_files(location: str) -> list[Path]:
+    """Return the files at `location` in order of their names, or raise DataError if one is of no known format."""
+    path = Path(location)
+    if not path.exists():
+        raise DataError(f"{location}: no such file or directory")
+    files = [path]
+    if path.is_dir():
+        files = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith((".", "_"))]
+        if not files:
+            raise DataError(f"{location}: the directory is empty")
+    for file in files:
+        if _ending(file) in _REFUSED:
+            raise DataError(f"{file}: RDF/XML is not read, as its entities can exhaust memory; convert it to Turtle")
+        if _ending(file) not in (*_PARSERS, ".parquet"):
+            known = ", ".join((*_PARSERS, ".parquet"))
+            raise DataError(f"{file}: unknown format; known are {known}, each but the last also with .gz or .zst")
+    return files
+
+
+def static_on_spark(location: str, spark: SparkSession) -> DataFrame:
+    """Return the triples of N-Triples files (or encoded Parquet) as a plan: for graphs too large for one process."""
+    from hydrograph.streams.formats import tnt_spark
+
+    files = static_files(location)
+    endings = {_ending(file) for file in files}
+    names = tuple(str(file.resolve()) for file in files)
+    if endings == {".nt"}:
+        scopes = {file: skolem(_salt(Path(file)), number, "") for number, file in enumerate(names)}
+        return tnt_spark.triples(spark, scopes).distinct()
+    if endings == {".parquet"}:
+        check_files(files, TRIPLES)
+        return spark.read.parquet(*names).select(*TRIPLE_COLUMNS).distinct()
+    raise DataError(f"{location}: Spark reads .nt and .parquet graphs, found {', '.join(sorted(endings))}")
+
+
+def _ending(file: Path) -> str:
+    suffixes = file.suffixes
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes = suffixes[:-1]
+    return suffixes[-1] if suffixes else ""
+
+
+def _read(file: Path, number: int) -> dict[str, pa.Table]:
+    if _ending(file) == ".parquet":
+        check_files([file], TRIPLES)
+        return {DEFAULT_GRAPH: pq.read_table(file, columns=list(TRIPLE_COLUMNS)).cast(TRIPLES)}
+    salt = _salt(file)
+    parts: dict[str, list[tuple[str, str, str]]] = {DEFAULT_GRAPH: []}
+    batches: dict[str, list[pa.RecordBatch]] = {}
+    for quad in _quads(file):
+        named = not isinstance(quad.graph_name, ox.DefaultGraph)
+        graph = _text(quad.graph_name, salt, number) if named else DEFAULT_GRAPH
+        s, p, o = (_text(term, salt, number) for term in quad.triple)
+        part = parts.setdefault(graph, [])
+        part.append((s, p, o))
+        if len(part) == _BATCH:
+            batches.setdefault(graph, []).append(_batch(part))
+            part.clear()
+    return {
+        graph: pa.Table.from_batches([*batches.get(graph, []), _batch(part)], TRIPLES) for graph, part in parts.items()
+    }
+
+
+def _salt(file: Path) -> str:
+    return salt_of(f"static {file.name}")
+
+
+def _quads(file: Path) -> Iterator[ox.Quad]:
+    with open_binary(str(file)) as raw:
+        try:
+            yield from ox.parse(raw, format=_PARSERS[_ending(file)], without_named_graphs=False)
+        except SyntaxError as error:
+            place = f"{file}, line {error.lineno}, column {error.offset}" if error.lineno else str(file)
+            raise DataError(f"{place}: {error.msg}") from error
+        except ValueError as error:
+            raise DataError(f"{file}: {error}") from error
+
+
+def _text(term: object, salt: str, number: int) -> str:
+    if isinstance(term, ox.BlankNode):
+        return skolem(salt, number, term.value)
+    return term_text(_term(term))
+
+
+def _term(term: object) -> Term:
+    match term:
+        case ox.NamedNode():
+            return Iri(term.value)
+        case ox.BlankNode():
+            return BlankNode(term.value)
+        case ox.Literal() if term.language:
+            return Literal.tagged(term.value, term.language)
+        case ox.Literal():
+            return Literal(term.value, term.datatype.value)
+        case _:
+            raise DataError(f"expected an IRI, a blank node or a literal, got the triple term {term}")
+
+
+def _batch(rows: list[tuple[str, str, str]]) -> pa.RecordBatch:
+    objects = [encode_text(o) for _, _, o in rows]
+    columns = {
+        "s": [s for s, _, _ in rows],
+        "p": [p for _, p, _ in rows],
+        "o": [o for _, _, o in rows],
+        "s_id": [term_id(s) for s, _, _ in rows],
+        "p_id": [encode_text(p).id for _, p, _ in rows],
+        "o_id": [encoded.id for encoded in objects],
+        "o_kind": [encoded.kind for encoded in objects],
+        "o_num": [encoded.num for encoded in objects],
+        "o_dec": [encoded.dec for encoded in objects],
+    }
+    return pa.record_batch(
+        [pa.array(columns[name], TRIPLES.field(name).type) for name in TRIPLES.names], schema=TRIPLES
+    )
+
+
+def _distinct(table: pa.Table) -> pa.Table:
+    """Return each triple once, in the order of its first appearance."""
+    numbered = table.select(["s", "p", "o"]).append_column("row", pa.array(range(len(table)), pa.int64()))
+    first = numbered.group_by(["s", "p", "o"]).aggregate([("row", "min")])["row_min"]
+    return table.take(first.take(pc.sort_indices(first)))

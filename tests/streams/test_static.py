@@ -1,0 +1,93 @@
+"""Static graphs in every format give the same triples."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from hydrograph.errors import DataError
+from hydrograph.streams.static import read_dataset, read_static, static_on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NT = r"""<urn:s> <urn:p> "5"^^<http://www.w3.org/2001/XMLSchema#integer> .
+# a comment
+
+<urn:s> <urn:p> "5"^^<http://www.w3.org/2001/XMLSchema#integer> . # the same again
+<urn:s> <urn:p> "\u00e9\t\"'; --"@EN .
+_:b <urn:p> _:c .
+"""
+
+
+def triples(location: Path) -> set[tuple[str, ...]]:
+    table = read_static(str(location))
+    found = list(zip(*(table[name].to_pylist() for name in ("s", "p", "o")), strict=True))
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+def test_every_format_gives_the_same(tmp_path: Path) -> None:
+    (tmp_path / "g.nt").write_text(NT)
+    expected = triples(tmp_path / "g.nt")
+    assert len(expected) == 3
+    assert ("<urn:s>", "<urn:p>", '"é\t\\"\'; --"@en') in expected
+    for name in ("a/g.ttl", "b/g.nq", "c/g.trig"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(NT)
+        assert len(triples(tmp_path / name)) == 3
+    (tmp_path / "g.nt.gz").write_bytes(gzip.compress(NT.encode()))
+    (tmp_path / "g.nt.zst").write_bytes(zstandard.compress(NT.encode()))
+    assert {row for row in triples(tmp_path / "g.nt.gz") if row[0][0] == "<"} == {
+        row for row in expected if row[0][0] == "<"
+    }
+    assert len(triples(tmp_path / "g.nt.zst")) == 3
+    pq.write_table(read_static(str(tmp_path / "g.nt")), tmp_path / "g.parquet")
+    assert triples(tmp_path / "g.parquet") == expected
+
+
+def test_blank_nodes_of_two_files_differ(tmp_path: Path) -> None:
+    for name in ("one.nt", "two.ttl"):
+        (tmp_path / name).write_text("_:b <urn:p> <urn:o> .")
+    assert len(triples(tmp_path)) == 2
+
+
+def test_named_graphs(tmp_path: Path) -> None:
+    (tmp_path / "g.trig").write_text("<urn:s> <urn:p> 1 . <urn:g> { <urn:s> <urn:p> 2 }")
+    dataset = read_dataset(str(tmp_path / "g.trig"))
+    assert {graph: len(table) for graph, table in dataset.items()} == {"": 1, "<urn:g>": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("g.nt", "<urn:s> <urn:p> .\n", r"g\.nt, line 1, column 17"),
+        ("g.ttl", "@prefix x: <urn:x> .\nx:a x:b [ .\n", r"g\.ttl, line 2, column"),
+        ("g.rdf", "<rdf/>", "RDF/XML is not read"),
+        ("g.txt", "", r"unknown format; known are \.nt"),
+        ("g.nt.gz", "no gzip", "damaged"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=complaint):
+        read_static(str(tmp_path / name))
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        read_static(str(tmp_path / "x.nt"))
+
+
+@pytest.mark.spark
+def test_spark_gives_the_same(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "one.nt").write_text(NT)
+    (tmp_path / "two.nt").write_text(NT + "<urn:x><urn:y><urn:z>.")
+    here = read_static(str(tmp_path)).to_pylist()
+    there = static_on_spark(str(tmp_path), spark).toArrow().to_pylist()
+    assert sorted(map(str, here)) == sorted(map(str, there))
