@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from hydrograph.algebra.expressions import Aggregate
 from hydrograph.compile import sql
+from hydrograph.compile.expressions.compare import lexical as lexical_form
 from hydrograph.compile.order import term_order
-from hydrograph.compile.relation import Encoded, Form, Number, Part, Whole, column_name, null_part
+from hydrograph.compile.relation import Encoded, Form, Number, Part, Text, Whole, column_name, null_part
 from hydrograph.compile.sql import Sql
-from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.encoding import Kind
 
 Parted: TypeAlias = Callable[[Part], Sql]
 """Gives a part of the aggregated term in an input row; NULL where the row has none."""
 _INEXACT = (Kind.FLOAT, Kind.DOUBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What an aggregate reads of each row."""
+
+    part: Parted
+    missing: Sql
+    """Whether the row has no such term, which is an error to all but COUNT and SAMPLE."""
+    certain: bool = False
+    """Whether no row lacks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +40,15 @@ class Accumulator:
     totals: tuple[tuple[str, Sql], ...]
     outputs: tuple[Sql, ...]
     form: Form
-    additive: bool
-    """Whether all totals are exact sums, which a sweep can undo."""
+    spread: Sql | None = None
+    """The rows that have to be looked at rank by rank, for a total that can't be undone; None if there are none."""
+    first: str | None = None
+    """The flag of a first occurrence, where the aggregate is over distinct terms."""
+
+    @property
+    def additive(self) -> bool:
+        """Whether all totals are exact sums, which a sweep can undo."""
+        return self.spread is None
 
 
 def count(stem: str, flag: Sql) -> Accumulator:
@@ -41,23 +59,25 @@ def count(stem: str, flag: Sql) -> Accumulator:
         totals=((name, exp.Sum(this=sql.col(name))),),
         outputs=(sql.alias(sql.cast(sql.col(name), "BIGINT"), f"{stem}_int"),),
         form=Whole(),
-        additive=True,
     )
 
 
-def accumulator(aggregate: Aggregate, stem: str, part: Parted, *, exact: bool) -> Accumulator:
+def accumulator(aggregate: Aggregate, stem: str, argument: Argument, *, exact: bool) -> Accumulator:
     """Return the accumulator of an aggregate over a term; `exact` if the data holds no floats and doubles."""
     match aggregate.name:
         case "COUNT":
-            return count(stem, flag(sql.not_null(part(Part.ID))))
+            return count(stem, flag(sql.not_null(argument.part(Part.ID))))
         case "SUM":
-            return _sum(stem, part, mean=False, exact=exact)
+            return _sum(stem, argument, mean=False, exact=exact)
         case "AVG":
-            return _sum(stem, part, mean=True, exact=exact)
+            return _sum(stem, argument, mean=True, exact=exact)
         case "MIN" | "MAX":
-            return _extreme(stem, part, exp.Min if aggregate.name == "MIN" else exp.Max)
-        case "SAMPLE" | "GROUP_CONCAT":
-            raise UnsupportedError(f"{aggregate.name} is not supported yet")
+            return _extreme(stem, argument, exp.Min if aggregate.name == "MIN" else exp.Max)
+        case "SAMPLE":
+            # SPARQL leaves open which one; the first in the order of terms is the same in every plan.
+            return _extreme(stem, replace(argument, certain=True), exp.Min)
+        case "GROUP_CONCAT":
+            raise AssertionError("GROUP_CONCAT reads lexical forms as well")
 
 
 def flag(condition: Sql) -> Sql:
@@ -65,15 +85,18 @@ def flag(condition: Sql) -> Sql:
     return sql.when((condition, sql.num(1)), otherwise=sql.num(0))
 
 
-def _sum(stem: str, part: Parted, *, mean: bool, exact: bool) -> Accumulator:
+def _sum(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulator:
     """Return SUM or AVG: integers and decimals exactly, floats and doubles folded from the smallest.
 
-    A bound term that is no number is an error, and an error in one row makes the whole answer unbound.
+    A term that is no number or missing is an error, and an error in one row makes the whole answer unbound.
     """
+    part = argument.part
     kind = part(Part.KIND)
     bound, numeric = sql.not_null(part(Part.ID)), sql.not_null(part(Part.NUMBER))
     unfit = sql.all_of([sql.one_of(kind.copy(), (Kind.INTEGER, Kind.DECIMAL)), sql.is_null(part(Part.DECIMAL))])
     wrong = sql.any_of([sql.all_of([bound, sql.negate(numeric)]), exp.paren(unfit)])
+    if not argument.certain:
+        wrong = sql.any_of([wrong, exp.paren(argument.missing.copy())])
     c, e, d, s, f, b, x = (f"{stem}_{letter}" for letter in "cedsfbx")
     inputs = [
         (c, flag(bound.copy())),
@@ -89,7 +112,9 @@ def _sum(stem: str, part: Parted, *, mean: bool, exact: bool) -> Accumulator:
         totals += [(name, exp.Sum(this=sql.col(name))) for name in (f, b)]
         totals.append((x, sql.CollectList(this=sql.col(x))))
     outputs = _mean_outputs(stem, exact=exact) if mean else _sum_outputs(stem, exact=exact)
-    return Accumulator(tuple(inputs), tuple(totals), outputs, Number(exact), additive=exact)
+    # Only floats and doubles are looked at rank by rank: their sums can't be undone.
+    spread = None if exact else sql.not_null(sql.col(x))
+    return Accumulator(tuple(inputs), tuple(totals), outputs, Number(exact), spread)
 
 
 def _result_kind(stem: str, whole: Kind, *, exact: bool) -> Sql:
@@ -140,19 +165,52 @@ def _mean_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
     )
 
 
-def _extreme(stem: str, part: Parted, function: type[exp.Min] | type[exp.Max]) -> Accumulator:
+def _extreme(stem: str, argument: Argument, function: type[exp.Min] | type[exp.Max]) -> Accumulator:
     """Return MIN or MAX: the first or last term in the order of terms, with all its parts."""
     name = f"{stem}_m"
-    keys = term_order(part)
-    parts = [(f"part_{wanted.value}", part(wanted)) for wanted in Part]
-    fields = [exp.PropertyEQ(this=exp.to_identifier(field), expression=value) for field, value in (*keys, *parts)]
-    term = sql.when((sql.not_null(part(Part.ID)), exp.Struct(expressions=fields)))
+    part = argument.part
+    fields = [*term_order(part), *((f"part_{wanted.value}", part(wanted)) for wanted in Part)]
+    term = sql.when((sql.not_null(part(Part.ID)), _struct(fields)))
     form = Encoded(frozenset(Part))
-    outputs = tuple(
-        sql.alias(
-            exp.Dot(this=sql.col(name), expression=exp.to_identifier(f"part_{wanted.value}")),
-            column_name(stem, form, wanted),
-        )
-        for wanted in Part
+    inputs: list[tuple[str, Sql]] = [(name, term)]
+    totals: list[tuple[str, Sql]] = [(name, function(this=sql.col(name)))]
+    failed = _errors(stem, argument, inputs, totals)
+    outputs = []
+    for wanted in Part:
+        value = exp.Dot(this=sql.col(name), expression=exp.to_identifier(f"part_{wanted.value}"))
+        kept = value if failed is None else sql.when((sql.negate(failed.copy()), value))
+        outputs.append(sql.alias(kept, column_name(stem, form, wanted)))
+    return Accumulator(tuple(inputs), tuple(totals), tuple(outputs), form, sql.not_null(sql.col(name)))
+
+
+def _struct(fields: list[tuple[str, Sql]]) -> Sql:
+    return exp.Struct(
+        expressions=[exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in fields]
     )
-    return Accumulator(((name, term),), ((name, function(this=sql.col(name))),), outputs, form, additive=False)
+
+
+def _errors(stem: str, argument: Argument, inputs: list[tuple[str, Sql]], totals: list[tuple[str, Sql]]) -> Sql | None:
+    """Add the number of rows without a term to the totals and return whether there are any; None if there can't be."""
+    if argument.certain:
+        return None
+    name = f"{stem}_e"
+    inputs.append((name, flag(argument.missing.copy())))
+    totals.append((name, exp.Sum(this=sql.col(name))))
+    return sql.more(sql.col(name), sql.num(0))
+
+
+def concatenation(stem: str, argument: Argument, lexical: Sql, separator: Sql) -> Accumulator:
+    """Return GROUP_CONCAT: the lexical forms in the order of their terms; `lexical` is the text of a simple string."""
+    name = f"{stem}_l"
+    part = argument.part
+    fields = [*term_order(part), ("joined", lexical_form(lexical))]
+    # A blank node has no lexical form: an error, like a term that is missing.
+    wrong = sql.all_of([sql.not_null(part(Part.ID)), sql.is_null(lexical.copy())])
+    missing = sql.any_of([exp.paren(wrong), exp.paren(argument.missing.copy())])
+    inputs: list[tuple[str, Sql]] = [(name, sql.when((sql.not_null(part(Part.ID)), _struct(fields))))]
+    totals: list[tuple[str, Sql]] = [(name, sql.CollectList(this=sql.col(name)))]
+    failed = _errors(stem, Argument(part, missing), inputs, totals)
+    assert failed is not None
+    joined = sql.JoinTexts(this=sql.col(name), expression=separator)
+    outputs = (sql.alias(sql.when((sql.negate(failed), joined)), f"{stem}_lex"),)
+    return Accumulator(tuple(inputs), tuple(totals), outputs, Text(), sql.not_null(sql.col(name)))

@@ -1,68 +1,76 @@
-"""Algebra to program: one match over the patterns, each operator in a module that cites its rule."""
+"""A query to its program: the solutions of its pattern, the stream operator, and the form of its answers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
-from hydrograph.algebra.expressions import Expression, Reference
 from hydrograph.algebra.nodes import (
-    Bgp,
-    Distinct,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    PathPattern,
     Pattern,
-    Project,
-    Reduced,
-    Slice,
-    TriplePattern,
-    Union,
     Values,
-    Window,
 )
-from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
-from hydrograph.algebra.walk import variables
-from hydrograph.compile import sql
-from hydrograph.compile.aggregates import Grouping, group, group_demand
+from hydrograph.algebra.queries import Ask, Construct, ContinuousQuery, Describe, Select, StreamOperator
 from hydrograph.compile.context import Compilation, Inputs
-from hydrograph.compile.distinct import distinct
-from hydrograph.compile.expressions.conditions import condition, merge_demands, needs
-from hydrograph.compile.joins import join
-from hydrograph.compile.leaves import static_leaf, stream_leaf
-from hydrograph.compile.program import Output, Program, StaticInput, StreamInput
+from hydrograph.compile.expressions.needs import merge_demands
+from hydrograph.compile.forms import (
+    BOOLEAN,
+    OBJECT,
+    PREDICATE,
+    SUBJECT,
+    asked,
+    at_reports,
+    described,
+    instantiated,
+    narrowed_answer,
+    renamed,
+    template_columns,
+    template_demand,
+)
+from hydrograph.compile.patterns import compile_pattern, in_order, only, visible
+from hydrograph.compile.program import Output, Program, SortKey
 from hydrograph.compile.r2s import differences, reported
-from hydrograph.compile.relation import Always, Demand, Encoded, Form, Part, Parts, Relation
-from hydrograph.errors import QueryError, UnsupportedError
+from hydrograph.compile.relation import Demand, Encoded, Part, Parts, Relation
+from hydrograph.compile.scope import Scope
+from hydrograph.compile.slices import sequenced
+from hydrograph.compile.union import union
 from hydrograph.rdf.terms import Iri, Variable
 
 _ID: Parts = frozenset({Part.ID})
 _TEXT: Parts = frozenset({Part.TEXT})
+_ALL: Parts = frozenset(Part)
 
 
 def compile_query(
     query: ContinuousQuery, inputs: Inputs, operator: StreamOperator, *, set_differences: bool = False
 ) -> Program:
-    """Return the program whose last step holds the answers of every report."""
-    if not isinstance(query.form, Select):
-        raise UnsupportedError(f"{type(query.form).__name__.upper()} is not supported yet; use SELECT")
+    """Return the program whose last step holds the answers of every report.
+
+    The answers of CONSTRUCT and DESCRIBE are triples, that of ASK one boolean; the stream operator has then acted on
+    solutions already, and the program's own operator is Rstream.
+    """
     compilation = Compilation(inputs)
-    changes = operator is not StreamOperator.RSTREAM
-    wanted = _TEXT | _ID if changes else _TEXT
-    demand = dict.fromkeys(query.form.variables, wanted)
-    relation = _compile(compilation, query.pattern, inputs.statics.get(None), demand)
-    relation = reported(compilation, _only(relation, query.form.variables))
-    if changes:
-        relation = differences(compilation, relation, operator, as_set=set_differences)
+    stream = _Stream(compilation, operator, set_differences)
+    match query.form:
+        case Select(columns):
+            relation, order = stream.solutions(query.pattern, dict.fromkeys(columns, _TEXT), columns)
+        case Ask():
+            relation, order = stream.solutions(asked(compilation, query.pattern), {BOOLEAN: _TEXT}, (BOOLEAN,))
+        case Construct():
+            relation, order = stream.constructed(query), ()
+            operator = StreamOperator.RSTREAM
+        case Describe(resources):
+            order = ()
+            relation = stream.described(query.pattern, resources)
+            operator = StreamOperator.RSTREAM
+        case _:
+            assert_never(query.form)
     outputs = tuple(
-        Output(variable, compilation.stem(variable), relation.forms.get(variable, Encoded(frozenset())))
-        for variable in query.form.variables
+        Output(
+            variable,
+            relation.names.get(variable, compilation.stem(variable)),
+            relation.forms.get(variable, Encoded(frozenset())),
+        )
+        for variable in answer_columns(query)
     )
     return Program(
         steps=tuple(compilation.steps),
@@ -73,188 +81,81 @@ def compile_query(
         keys=relation.keys,
         reads_domain=compilation.reads_domain,
         constants=dict(compilation.constants),
+        order=order,
     )
-
-
-_Source = StreamInput | StaticInput | None
-
-
-def _compile(compilation: Compilation, pattern: Pattern, source: _Source, demand: Demand) -> Relation:
-    """Return the rows of a pattern; `source` is what its triple patterns read (A9)."""
-    match pattern:
-        case Bgp(patterns):
-            return _basic(compilation, patterns, source, demand)
-        case Join(left, right):
-            return _joined(compilation, left, right, source, demand)
-        case Filter(test, inner):
-            return _filtered(compilation, test, inner, source, demand)
-        case Window(name, inner):
-            return _compile(compilation, inner, _window(compilation.inputs, name), demand)
-        case Extend(inner, variable, expression):
-            return _extended(
-                compilation, _compile_alias(compilation, inner, variable, expression, source, demand), pattern
-            )
-        case Project(inner, kept):
-            narrowed = {variable: parts for variable, parts in demand.items() if variable in kept}
-            return _only(_compile(compilation, inner, source, narrowed), kept)
-        case Distinct(inner) | Reduced(inner):
-            # REDUCED permits what DISTINCT does, and only that is the same in every plan.
-            visible = merge_demands(demand, dict.fromkeys(variables(inner), _ID))
-            return distinct(compilation, _compile(compilation, inner, source, visible))
-        case Group(inner, keys, aggregates, implicit):
-            grouping = Grouping(keys, aggregates, implicit)
-            rows = _compile(compilation, inner, source, group_demand(grouping, demand))
-            return group(compilation, rows, grouping)
-        case LeftJoin() | Union() | Minus() | Graph() | Values() | PathPattern() | OrderBy() | Slice():
-            raise UnsupportedError(f"{_SPOKEN[type(pattern)]} is not supported yet")
-        case _:
-            assert_never(pattern)
-
-
-_SPOKEN: dict[type, str] = {
-    LeftJoin: "OPTIONAL",
-    Union: "UNION",
-    Minus: "MINUS",
-    Graph: "GRAPH",
-    Values: "VALUES",
-    PathPattern: "a property path",
-    OrderBy: "ORDER BY",
-    Slice: "LIMIT and OFFSET",
-}
-
-
-def _window(inputs: Inputs, name: Iri | Variable) -> StreamInput:
-    if isinstance(name, Variable):
-        raise UnsupportedError("WINDOW with a variable is not supported yet; name the window")
-    try:
-        return inputs.windows[name]
-    except KeyError:
-        known = ", ".join(f"<{known.value}>" for known in inputs.windows if known is not None) or "none"
-        raise QueryError(f"no window named <{name.value}>; declared windows: {known}") from None
-
-
-def _basic(compilation: Compilation, patterns: tuple[TriplePattern, ...], source: _Source, demand: Demand) -> Relation:
-    """Return a basic graph pattern: its triple patterns joined from left to right."""
-    if not patterns:
-        name = compilation.let(sql.select(sql.alias(sql.num(1), "one")), "unit")
-        return Relation(name, {}, frozenset(), (), Always(), {})
-    *rest, last = patterns
-    if not rest:
-        return _leaf(compilation, last, source, demand)
-    return _joined(compilation, Bgp(tuple(rest)), Bgp((last,)), source, demand)
-
-
-def _leaf(compilation: Compilation, pattern: TriplePattern, source: _Source, demand: Demand) -> Relation:
-    match source:
-        case StreamInput():
-            return stream_leaf(compilation, pattern, source, demand)
-        case StaticInput():
-            return static_leaf(compilation, pattern, source, demand)
-        case None:
-            raise QueryError(
-                "a triple pattern outside WINDOW reads the static default graph, and none is given; "
-                "put it into a WINDOW block or give static data"
-            )
-
-
-def _joined(compilation: Compilation, left: Pattern, right: Pattern, source: _Source, demand: Demand) -> Relation:
-    """Return a join; a shared variable's text is carried by one side only."""
-    ours, theirs = variables(left), variables(right)
-    shared = dict.fromkeys(ours & theirs, _ID)
-    # What only static rows carry is never moved between tasks, so they give the parts of shared variables.
-    from_right = _is_static(right) and not _is_static(left)
-    left_demand = {v: parts for v, parts in demand.items() if v in ours and not (from_right and v in theirs)}
-    right_demand = {v: parts for v, parts in demand.items() if v in theirs and (from_right or v not in ours)}
-    first = _compile(compilation, left, source, merge_demands(left_demand, shared))
-    second = _compile(compilation, right, source, merge_demands(right_demand, shared))
-    return join(compilation, first, second, demand)
-
-
-def _is_static(pattern: Pattern) -> bool:
-    """Tell whether a pattern reads no window."""
-    match pattern:
-        case Window():
-            return False
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return _is_static(left) and _is_static(right)
-        case Filter(_, inner) | Extend(inner) | Graph(_, inner) | Group(inner) | Project(inner):
-            return _is_static(inner)
-        case Distinct(inner) | Reduced(inner) | OrderBy(inner) | Slice(inner):
-            return _is_static(inner)
-        case Bgp() | PathPattern() | Values():
-            return True
-        case _:
-            assert_never(pattern)
-
-
-def _filtered(compilation: Compilation, test: Expression, inner: Pattern, source: _Source, demand: Demand) -> Relation:
-    rows = _compile(compilation, inner, source, merge_demands(demand, needs(test)))
-    kept = _narrowed(rows, demand)
-    query = sql.from_(sql.select(*_columns(kept)), rows.name)
-    query = query.where(condition(test, rows, compilation.constant), copy=False)
-    return compilation.step(kept, query, "filter")
-
-
-def _columns(relation: Relation) -> list[sql.Sql]:
-    return [sql.col(name) for name in relation.all_columns()] or [sql.alias(sql.num(1), "one")]
-
-
-def _narrowed(relation: Relation, demand: Demand) -> Relation:
-    """Return the relation without the columns nobody reads any more."""
-    forms: dict[Variable, Form] = {}
-    for variable, form in relation.forms.items():
-        parts = demand.get(variable, frozenset())
-        if isinstance(form, Encoded):
-            forms[variable] = Encoded(form.parts & parts)
-        else:
-            forms[variable] = form if parts else Encoded(parts)
-    return replace(relation, forms=forms)
-
-
-def _only(relation: Relation, kept: tuple[Variable, ...]) -> Relation:
-    """Return the relation with these variables in scope and no others."""
-    forms = {variable: relation.forms[variable] for variable in kept if variable in relation.forms}
-    return replace(relation, forms=forms, certain=relation.certain & frozenset(kept))
 
 
 @dataclass(frozen=True, slots=True)
-class _Alias:
-    rows: Relation
-    source: Variable
-    demand: Demand
+class _Stream:
+    """Solutions and what the stream operator makes of them."""
+
+    compilation: Compilation
+    operator: StreamOperator
+    as_set: bool
+
+    @property
+    def changes(self) -> bool:
+        return self.operator is not StreamOperator.RSTREAM
+
+    def solutions(
+        self, pattern: Pattern, demand: Demand, columns: tuple[Variable, ...]
+    ) -> tuple[Relation, tuple[SortKey, ...]]:
+        """Return the solutions with these columns at every report, or their changes, and what orders them."""
+        scope = Scope(self.compilation.inputs.statics.get(None))
+        order: tuple[SortKey, ...] = ()
+        shape = sequenced(pattern)
+        if self.changes:
+            demand = merge_demands(demand, dict.fromkeys(columns, _ID))
+        if shape.order and not self.changes:
+            relation, order = in_order(self.compilation, shape, scope, demand)
+        else:
+            relation = compile_pattern(self.compilation, pattern, scope, demand)
+        relation = reported(self.compilation, only(relation, columns), order)
+        if self.changes:
+            relation = differences(self.compilation, relation, self.operator, as_set=self.as_set)
+        return relation, order
+
+    def constructed(self, query: ContinuousQuery) -> Relation:
+        """Return the triples of a CONSTRUCT: the stream operator first, on all named variables, then the template."""
+        assert isinstance(query.form, Construct)
+        columns = visible(query.pattern)
+        demand = template_demand(query.form, columns)
+        relation, _ = self.solutions(query.pattern, demand, columns)
+        if self.changes:
+            relation = at_reports(self.compilation, relation)
+        return narrowed_answer(instantiated(self.compilation, relation, query.form, query.name or ""))
+
+    def described(self, pattern: Pattern, resources: tuple[Iri | Variable, ...]) -> Relation:
+        """Return the descriptions of resources: constants at every report, variables of the solutions."""
+        compilation, resource = self.compilation, self.compilation.fresh()
+        constants = Values((resource,), tuple((term,) for term in resources if not isinstance(term, Variable)))
+        scope = Scope(compilation.inputs.statics.get(None))
+        demand = {resource: _ALL}
+        relation = compile_pattern(compilation, constants, scope, demand)
+        if wanted := [term for term in resources if isinstance(term, Variable)]:
+            found, _ = self.solutions(pattern, dict.fromkeys(wanted, _ALL), visible(pattern))
+            found = at_reports(compilation, found) if self.changes else found
+            for term in wanted:
+                if term in found.forms:
+                    relation = union(compilation, relation, renamed(compilation, found, term, resource), demand)
+        return narrowed_answer(described(self.compilation, compile_pattern, relation, resource))
 
 
-def _compile_alias(
-    compilation: Compilation,
-    inner: Pattern,
-    variable: Variable,
-    expression: Expression,
-    source: _Source,
-    demand: Demand,
-) -> _Alias:
-    if not isinstance(expression, Reference):
-        raise UnsupportedError("BIND and SELECT expressions are not supported yet, except aggregates")
-    wanted = {v: parts for v, parts in demand.items() if v != variable}
-    copied = {expression.variable: demand.get(variable, frozenset())}
-    rows = _compile(compilation, inner, source, merge_demands(wanted, copied))
-    return _Alias(rows, expression.variable, demand)
+def answer_columns(query: ContinuousQuery) -> tuple[Variable, ...]:
+    """Return the columns of the answers: the variables of SELECT, the terms of triples, or the boolean of ASK."""
+    match query.form:
+        case Select(columns):
+            return columns
+        case Ask():
+            return (BOOLEAN,)
+        case Construct():
+            return template_columns(query.form)
+        case Describe():
+            return (SUBJECT, PREDICATE, OBJECT)
+        case _:
+            assert_never(query.form)
 
 
-def _extended(compilation: Compilation, alias: _Alias, pattern: Extend) -> Relation:
-    """Return the rows with one more variable that holds the same term as another."""
-    rows, variable = alias.rows, pattern.variable
-    if alias.source not in rows.forms:
-        return rows
-    stem = compilation.stem(variable)
-    form = rows.forms[alias.source]
-    copies = [
-        sql.alias(sql.col(name), stem + name.removeprefix(rows.names[alias.source]))
-        for name in rows.columns(alias.source)
-    ]
-    kept = _narrowed(rows, alias.demand)
-    query = sql.from_(sql.select(*_columns(kept), *copies), rows.name)
-    certain = rows.certain | ({variable} if alias.source in rows.certain else frozenset())
-    extended = replace(
-        kept, forms={**kept.forms, variable: form}, certain=certain, names={**rows.names, variable: stem}
-    )
-    return compilation.step(extended, query, "extend")
+def has_order(query: ContinuousQuery) -> bool:
+    """Tell whether ORDER BY orders the answers of a query."""
+    return isinstance(query.form, Select) and bool(sequenced(query.pattern).order)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from hydrograph.compile.program import Chunking, Let, StaticInput, Step, StreamInput
-from hydrograph.compile.relation import Relation
+from hydrograph.compile.program import DOMAIN, Chunking, Keep, Let, StaticInput, Step, StreamInput
+from hydrograph.compile.relation import Ranks, Relation
 from hydrograph.compile.sql import Sql, parameter
 from hydrograph.rdf.terms import Iri, Variable
 
@@ -26,6 +26,14 @@ class Inputs:
     """Whether static graphs are small enough to be sent to every task."""
     exact_numbers: bool = False
     """Whether the data is known to hold no xsd:float and xsd:double, so that every sum is exact."""
+    quads: StaticInput | None = None
+    """The static named graphs: the columns of a triple and its graph, `g` and `g_id`."""
+    graphs: StaticInput | None = None
+    """The names `g` and `g_id` of the static named graphs, empty ones included."""
+    merged: tuple[Iri, ...] = ()
+    """The named graphs that FROM makes part of the default graph."""
+    only: tuple[Iri, ...] | None = None
+    """The graphs of FROM NAMED; None where the query names no graph at all, and so sees all."""
 
 
 @dataclass(slots=True)
@@ -39,6 +47,7 @@ class Compilation:
     names: dict[Variable, str] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
     reads_domain: bool = False
+    _named: int = 0
 
     def stem(self, variable: Variable) -> str:
         """Return the generated column stem of a variable."""
@@ -51,12 +60,36 @@ class Compilation:
         self.constants[name] = text
         return parameter(name)
 
-    def let(self, query: exp.Select, purpose: str) -> str:
-        """Add a step and return its name, which says what it is for."""
-        name = f"q{len(self.steps)}_{purpose}"
+    def name(self, purpose: str) -> str:
+        """Return a name for a step that says what it is for."""
+        self._named += 1
+        return f"q{self._named - 1}_{purpose}"
+
+    def let(self, query: exp.Query, purpose: str) -> str:
+        """Add a step and return its name."""
+        name = self.name(purpose)
         self.steps.append(Let(name, query))
         return name
 
-    def step(self, relation: Relation, query: exp.Select, purpose: str) -> Relation:
+    def step(self, relation: Relation, query: exp.Query, purpose: str) -> Relation:
         """Add a step whose rows are described by `relation`."""
         return relation.renamed(self.let(query, purpose))
+
+    def keep(self, relation: Relation) -> Relation:
+        """Return the same rows, computed once however often they are read."""
+        name = self.name("kept")
+        columns = [exp.column(column) for column in relation.all_columns()]
+        query = exp.Select(expressions=columns or [exp.Star()]).from_(exp.to_table(relation.name))
+        self.steps.append(Keep(name, query))
+        return relation.renamed(name)
+
+    def fresh(self) -> Variable:
+        """Return a variable that no query text can name."""
+        self._named += 1
+        return Variable(f"..{self._named - 1}")
+
+    def domain(self) -> Relation:
+        """Return the evaluated ranks, one row for each value of the hidden keys."""
+        self.reads_domain = True
+        keys = (*self.inputs.keys, *(("chunk",) if self.inputs.chunking is not None else ()))
+        return Relation(DOMAIN, {}, frozenset(), keys, Ranks(), {})

@@ -18,7 +18,18 @@ def by_report(program: Program) -> exp.Select:
     columns = [sql.col(name) for name in names]
     if program.operator is StreamOperator.RSTREAM:
         ranks = sql.RankRange(this=sql.col("lo"), expression=sql.col("hi"))
-        return sql.from_(sql.select(*columns, sql.alias(ranks, "r")), program.answer)
+        if not program.order:
+            return sql.from_(sql.select(*columns, sql.alias(ranks, "r")), program.answer)
+        sorts = [sql.col(key.column) for key in program.order]
+        spread = sql.from_(sql.select(*columns, *sorts, sql.alias(ranks, "r")), program.answer)
+        ordered = [
+            exp.Ordered(this=sql.col(key.column), desc=key.descending, nulls_first=True) for key in program.order
+        ]
+        result = sql.select(*[sql.col(name) for name in (*names, "r")]).from_(
+            spread.subquery("s", copy=False), copy=False
+        )
+        first = [exp.Ordered(this=sql.col(name), nulls_first=True) for name in (*keys, "r")]
+        return result.order_by(*first, *ordered, copy=False)
     copies = sql.RankRange(this=sql.num(0), expression=sql.col("m"))
     spread = sql.from_(sql.select(*columns, sql.col("r"), sql.alias(copies, "copy")), program.answer)
     return sql.select(*[sql.col(name) for name in (*names, "r")]).from_(spread.subquery("s", copy=False), copy=False)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from hydrograph.algebra.nodes import TriplePattern
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
+from hydrograph.compile.graphs import NamedGraph, NamedGraphs
 from hydrograph.compile.program import Chunking, SetMaking, StaticInput, StreamInput
 from hydrograph.compile.relation import (
     Always,
@@ -21,22 +22,74 @@ from hydrograph.compile.relation import (
     null_part,
 )
 from hydrograph.compile.sql import Sql
-from hydrograph.rdf.encoding import Kind, encode
+from hydrograph.errors import QueryError
+from hydrograph.rdf.encoding import TRIPLE_COLUMNS, Kind, encode
 from hydrograph.rdf.terms import Variable
 
 NO_PARTS: Parts = frozenset()
 _POSITIONS = ("s", "p", "o")
 
 
-def static_leaf(compilation: Compilation, pattern: TriplePattern, static: StaticInput, demand: Demand) -> Relation:
-    """Return the matches of a pattern in a static graph; they hold at every instant (S27)."""
-    columns, forms = _terms(compilation, pattern, demand)
-    query = sql.select(*columns, *([] if columns else [sql.alias(sql.num(1), "one")]))
-    query = sql.from_(query, static.name).where(*_matches(pattern), copy=False)
+def leaf(
+    compilation: Compilation,
+    pattern: TriplePattern,
+    source: StreamInput | StaticInput | NamedGraph | NamedGraphs | None,
+    demand: Demand,
+) -> Relation:
+    """Return the matches of a triple pattern in what it reads."""
+    match source:
+        case StreamInput():
+            return stream_leaf(compilation, pattern, source, demand)
+        case StaticInput():
+            return static_leaf(compilation, pattern, _default_graph(compilation, source), demand)
+        case NamedGraph(quads):
+            rows = sql.from_(sql.select(exp.Star()), _read(compilation, quads))
+            return static_leaf(compilation, pattern, rows.where(*source.conditions(), copy=False), demand)
+        case NamedGraphs(quads):
+            rows = sql.from_(sql.select(exp.Star()), _read(compilation, quads))
+            key = sql.alias(sql.col("g_id"), source.key)
+            return static_leaf(compilation, pattern, rows.where(*source.conditions(), copy=False), demand, key)
+        case None:
+            if compilation.inputs.merged and compilation.inputs.quads is not None:
+                return static_leaf(compilation, pattern, _default_graph(compilation, None), demand)
+            raise QueryError(
+                "a triple pattern outside WINDOW reads the static default graph, and none is given; "
+                "put it into a WINDOW block or give static data"
+            )
+
+
+def _read(compilation: Compilation, static: StaticInput) -> str:
     if static not in compilation.statics:
         compilation.statics.append(static)
+    return static.name
+
+
+def _default_graph(compilation: Compilation, static: StaticInput | None) -> exp.Query:
+    """Return the triples of the default graph and of the graphs that FROM merges with it, each once (A9)."""
+    merged, quads = compilation.inputs.merged, compilation.inputs.quads
+    columns = [sql.col(name) for name in TRIPLE_COLUMNS]
+    sides: list[exp.Query] = []
+    if static is not None:
+        sides.append(sql.from_(sql.select(*columns), _read(compilation, static)))
+    if merged and quads is not None:
+        tests = [sql.equal(sql.col("g_id"), sql.num(encode(name).id)) for name in merged]
+        named = sql.from_(sql.select(*[column.copy() for column in columns]), _read(compilation, quads))
+        sides.append(named.where(sql.any_of(tests), copy=False).distinct(copy=False))
+    return sides[0] if len(sides) == 1 else exp.union(*sides, distinct=True, copy=False)
+
+
+def static_leaf(
+    compilation: Compilation, pattern: TriplePattern, graph: exp.Query, demand: Demand, key: Sql | None = None
+) -> Relation:
+    """Return the matches of a pattern in a static graph; they hold at every instant (S27)."""
+    columns, forms = _terms(compilation, pattern, demand)
+    if key is not None:
+        columns = [key, *columns]
+    query = sql.select(*columns, *([] if columns else [sql.alias(sql.num(1), "one")]))
+    query = query.from_(graph.subquery("g", copy=False), copy=False).where(*_matches(pattern), copy=False)
     name = compilation.let(query, "static")
-    return Relation(name, forms, frozenset(forms), (), Always(), _stems(compilation, forms))
+    keys = () if key is None else (key.alias,)
+    return Relation(name, forms, frozenset(forms), keys, Always(), _stems(compilation, forms))
 
 
 def stream_leaf(compilation: Compilation, pattern: TriplePattern, stream: StreamInput, demand: Demand) -> Relation:

@@ -46,8 +46,8 @@ def _spark_quotient(self: Any, node: exp.Expression) -> str:
     step = f"CAST(SIGN({value}) AS DECIMAL(1, 0)) * CAST('0.000000000000000001' AS DECIMAL(18, 18))"
     return (
         # DECIMAL(38, 18) minus anything would lose a digit to Spark's rule for the result's precision.
-        f"CASE WHEN {product} > ABS({value}) THEN CAST(TRY_CAST({quotient} AS DECIMAL(37, 18)) - {step} AS DECIMAL(38, 18)) "
-        f"ELSE {quotient} END"
+        f"CASE WHEN {product} > ABS({value}) "
+        f"THEN CAST(TRY_CAST({quotient} AS DECIMAL(37, 18)) - {step} AS DECIMAL(38, 18)) ELSE {quotient} END"
     )
 
 
@@ -90,6 +90,12 @@ def _call(name: str) -> _Printer:
     return write
 
 
+def _spark_term_id(self: Any, node: exp.Expression) -> str:
+    # Spark's hash of NULL is a number; an unbound term has no id.
+    text = self.sql(node, "this")
+    return f"IF({text} IS NULL, NULL, XXHASH64({text}))"
+
+
 def _spark_fold(self: Any, node: exp.Expression) -> str:
     return f"AGGREGATE(ARRAY_SORT({self.sql(node, 'this')}), CAST(0 AS DOUBLE), (a, x) -> a + x)"
 
@@ -101,6 +107,25 @@ def _duckdb_fold(self: Any, node: exp.Expression) -> str:
 def _duckdb_collect(self: Any, node: exp.Expression) -> str:
     value = self.sql(node, "this")
     return f"COALESCE(LIST({value}) FILTER (WHERE NOT {value} IS NULL), [])"
+
+
+def _spark_join_texts(self: Any, node: exp.Expression) -> str:
+    texts, separator = _both(self, node)
+    return f"ARRAY_JOIN(TRANSFORM(ARRAY_SORT({texts}), x -> x.joined), {separator})"
+
+
+def _duckdb_join_texts(self: Any, node: exp.Expression) -> str:
+    texts, separator = _both(self, node)
+    return f"ARRAY_TO_STRING(LIST_TRANSFORM(LIST_SORT({texts}), LAMBDA x : x.joined), {separator})"
+
+
+def _points(explode: str, series: str, distinct: str, array: tuple[str, str]) -> _Printer:
+    def write(self: Any, node: exp.Expression) -> str:
+        start, end, every = (self.sql(node, name) for name in ("this", "to", "every"))
+        some = f"{distinct}({array[0]}{_arguments(self, node)}{array[1]})"
+        return f"{explode}(CASE WHEN {every} THEN {series}({start}, {end}) ELSE {some} END)"
+
+    return write
 
 
 def _spark_ranks(self: Any, node: exp.Expression) -> str:
@@ -117,6 +142,146 @@ def _safe_cast(self: Any, node: exp.Expression) -> str:
     return f"TRY_CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"
 
 
+def _kernel_call(self: Any, node: exp.Expression) -> str:
+    return f"{node.this}({_arguments(self, node)})"
+
+
+def _let(self: Any, node: exp.Expression, template: str) -> str:
+    """Print a name bound in an expression; names go by depth, so that the text does not depend on what came before."""
+    value = self.sql(node, "this")
+    names: dict[int, str] = self.__dict__.setdefault("hydrograph_names", {})
+    names[node.args["key"]] = name = f"x{len(names)}"
+    body = self.sql(node, "expression")
+    del names[node.args["key"]]
+    return template.format(value=value, name=name, body=body)
+
+
+def _let_name(self: Any, node: exp.Expression) -> str:
+    return str(self.hydrograph_names[node.args["key"]])
+
+
+def _spark_sum(self: Any, node: exp.Expression) -> str:
+    # Of DECIMAL(38, 18) Spark would make a sum of 17 fraction digits.
+    left, right = _both(self, node)
+    return f"(TRY_CAST({left} AS DECIMAL(37, 18)) + TRY_CAST({right} AS DECIMAL(37, 18)))"
+
+
+def _spark_product(self: Any, node: exp.Expression) -> str:
+    left, right = _both(self, node)
+
+    # Every product here has at most 38 digits: of more, Spark would round the last ones away.
+    def split(value: str) -> tuple[str, str]:
+        whole = f"TRY_CAST(SIGN({value}) * FLOOR(ABS({value})) AS DECIMAL(19, 0))"
+        return whole, f"CAST(TRY_CAST({value} AS DECIMAL(37, 18)) - {whole} AS DECIMAL(18, 18))"
+
+    (a, x), (b, y) = split(left), split(right)
+    tail = f"({x} * {y})"
+    cut = f"({tail} - {tail} % CAST('0.000000000000000001' AS DECIMAL(18, 18)))"
+    wholes = f"TRY_CAST(TRY_MULTIPLY({a}, {b}) AS DECIMAL(37, 18))"
+    return _sum_of(wholes, f"TRY_CAST({a} * {y} AS DECIMAL(37, 18))", f"TRY_CAST({x} * {b} AS DECIMAL(37, 18))", cut)
+
+
+def _sum_of(first: str, second: str, third: str, fourth: str) -> str:
+    """Return a sum of decimals that is NULL with more than 19 digits before the point."""
+    pairs = f"({first} + {second})", f"({third} + CAST({fourth} AS DECIMAL(37, 18)))"
+    return f"({' + '.join(f'TRY_CAST({pair} AS DECIMAL(37, 18))' for pair in pairs)})"
+
+
+def _duckdb_sum(self: Any, node: exp.Expression) -> str:
+    left, right = _both(self, node)
+    return f"(TRY_CAST({left} AS DECIMAL(37, 18)) + TRY_CAST({right} AS DECIMAL(37, 18)))"
+
+
+def _duckdb_product(self: Any, node: exp.Expression) -> str:
+    left, right = _both(self, node)
+
+    def split(value: str) -> tuple[str, str]:
+        return f"TRY_CAST(TRUNC({value}) AS DECIMAL(19, 0))", f"(({value}) - TRUNC({value}))::DECIMAL(18, 18)"
+
+    (a, x), (b, y) = split(left), split(right)
+    tail = f"TRUNC(({x}) * ({y}), 18)::DECIMAL(18, 18)"
+    wholes = f"TRY_CAST(TRY(({a})::DECIMAL(38, 0) * ({b})::DECIMAL(38, 0)) AS DECIMAL(37, 18))"
+    return _sum_of(wholes, f"TRY_CAST({a} * {y} AS DECIMAL(37, 18))", f"TRY_CAST({x} * {b} AS DECIMAL(37, 18))", tail)
+
+
+def _spark_double_quotient(self: Any, node: exp.Expression) -> str:
+    # Spark's / gives NULL, or under ANSI an error, for a divisor of zero.
+    left, right = _both(self, node)
+    negative = f"STARTSWITH(CAST(CAST({right} AS DOUBLE) AS STRING), '-')"
+    infinite = f"CASE WHEN {negative} THEN '-Infinity' ELSE 'Infinity' END"
+    return (
+        f"CASE WHEN {right} = 0 THEN CASE WHEN {left} = 0 OR ISNAN({left}) THEN CAST('NaN' AS DOUBLE) "
+        f"ELSE SIGN({left}) * CAST({infinite} AS DOUBLE) END ELSE TRY_DIVIDE({left}, {right}) END"
+    )
+
+
+def _duckdb_double_quotient(self: Any, node: exp.Expression) -> str:
+    left, right = _both(self, node)
+    return f"(({left}) / ({right}))"
+
+
+def _round_decimal(self: Any, node: exp.Expression) -> str:
+    return f"TRY_CAST({node.args['function']}({self.sql(node, 'this')}) AS DECIMAL(38, 18))"
+
+
+def _spark_round_double(self: Any, node: exp.Expression) -> str:
+    # Spark's functions give BIGINT: from 2^52 on every double is whole, and below zero stays negative.
+    value = self.sql(node, "this")
+    rounded = f"CAST({node.args['function']}({value}) AS DOUBLE)"
+    return (
+        f"CASE WHEN ISNAN({value}) OR ABS({value}) >= 4503599627370496 OR {value} = 0 THEN {value} "
+        f"WHEN {value} < 0 AND {rounded} = 0 THEN CAST('-0.0' AS DOUBLE) ELSE {rounded} END"
+    )
+
+
+def _duckdb_round_double(self: Any, node: exp.Expression) -> str:
+    return f"{node.args['function']}({self.sql(node, 'this')})"
+
+
+def _duckdb_single(self: Any, node: exp.Expression) -> str:
+    value = self.sql(node, "this")
+    return (
+        f"COALESCE(TRY_CAST({value} AS FLOAT)::DOUBLE, CASE WHEN {value} > 0 THEN CAST('Infinity' AS DOUBLE) "
+        f"WHEN {value} < 0 THEN CAST('-Infinity' AS DOUBLE) END)"
+    )
+
+
+def _spark_matches(self: Any, node: exp.Expression) -> str:
+    value, pattern = _both(self, node)
+    flags = "(?iu)" if node.args.get("flags") else ""
+    if node.args.get("safe") is False:
+        return f"hydrograph_match({value}, {pattern}, '{node.args.get('flags')}')"
+    return f"({value} RLIKE CONCAT('{flags}', {pattern}))" if flags else f"({value} RLIKE {pattern})"
+
+
+def _duckdb_matches(self: Any, node: exp.Expression) -> str:
+    value, pattern = _both(self, node)
+    return f"REGEXP_MATCHES({value}, {pattern}, '{node.args.get('flags') or 'c'}')"
+
+
+def _spark_digest(self: Any, node: exp.Expression) -> str:
+    value, function = self.sql(node, "this"), node.args["function"]
+    return f"{function}({value})" if function in ("MD5", "SHA1") else f"SHA2({value}, {function[3:]})"
+
+
+def _duckdb_digest(self: Any, node: exp.Expression) -> str:
+    value, function = self.sql(node, "this"), node.args["function"]
+    return f"{f'hydrograph_{function.lower()}' if function in ('SHA384', 'SHA512') else function}({value})"
+
+
+def _duckdb_parse_double(self: Any, node: exp.Expression) -> str:
+    # What is too large is infinite.
+    value = self.sql(node, "this")
+    infinite = f"CASE WHEN LEFT({value}, 1) = '-' THEN CAST('-Infinity' AS DOUBLE) ELSE CAST('Infinity' AS DOUBLE) END"
+    to = "FLOAT" if node.args["single"] else "DOUBLE"
+    return f"COALESCE(CAST(TRY_CAST({value} AS {to}) AS DOUBLE), {infinite})"
+
+
+def _spark_parse_double(self: Any, node: exp.Expression) -> str:
+    to = "FLOAT" if node.args["single"] else "DOUBLE"
+    return f"CAST(TRY_CAST({self.sql(node, 'this')} AS {to}) AS DOUBLE)"
+
+
 def _generator(base: Any, printers: dict[Any, _Printer]) -> Any:
     return type("Generator", (base,), {"TRANSFORMS": {**base.TRANSFORMS, **printers}})
 
@@ -127,14 +292,34 @@ _SPARK = _generator(
         sql.FloorDivide: _spark_floor_divide,
         sql.DecimalQuotient: _spark_quotient,
         sql.DecimalText: _spark_decimal_text,
+        sql.DecimalDouble: lambda self, node: f"CAST({self.sql(node, 'this')} AS DOUBLE)",
         sql.DoubleText: _call("hydrograph_double_text"),
-        sql.TermId: _call("XXHASH64"),
+        sql.SingleText: _call("hydrograph_single_text"),
+        sql.TermId: _spark_term_id,
         sql.RowHash: lambda self, node: f"XXHASH64({_arguments(self, node)})",
         sql.FoldDoubles: _spark_fold,
         sql.CollectList: _call("COLLECT_LIST"),
+        sql.JoinTexts: _spark_join_texts,
         sql.IsNan: _call("ISNAN"),
         sql.RankRange: _spark_ranks,
+        sql.Points: _points("EXPLODE", "SEQUENCE", "ARRAY_DISTINCT", ("ARRAY(", ")")),
         sql.SafeSum: _call("TRY_SUM"),
+        sql.DecimalSum: _spark_sum,
+        sql.DecimalProduct: _spark_product,
+        sql.DoubleQuotient: _spark_double_quotient,
+        sql.RoundDecimal: _round_decimal,
+        sql.RoundDouble: _spark_round_double,
+        sql.Single: lambda self, node: f"CAST(CAST({self.sql(node, 'this')} AS FLOAT) AS DOUBLE)",
+        sql.TermSuffix: lambda self, node: f"SUBSTRING_INDEX({self.sql(node, 'this')}, '\"', -1)",
+        sql.Matches: _spark_matches,
+        sql.ChangeCase: lambda self, node: f"{node.args['to'].upper()}({self.sql(node, 'this')})",
+        sql.Digest: _spark_digest,
+        sql.HexNumber: lambda self, node: f"CAST(CONV({self.sql(node, 'this')}, 16, 10) AS BIGINT)",
+        sql.Strip: lambda self, node: f"TRIM({self.sql(node, 'characters')} FROM {self.sql(node, 'this')})",
+        sql.ParseDouble: _spark_parse_double,
+        sql.KernelCall: _kernel_call,
+        sql.LetIn: lambda self, node: _let(self, node, "TRANSFORM(ARRAY({value}), {name} -> {body})[0]"),
+        sql.LetName: _let_name,
         sql.SafeCast: _safe_cast,
     },
 )
@@ -145,13 +330,34 @@ _DUCKDB = _generator(
         sql.FloorDivide: _duckdb_floor_divide,
         sql.DecimalQuotient: _duckdb_quotient,
         sql.DecimalText: _duckdb_decimal_text,
+        # By way of text: a direct cast rounds twice.
+        sql.DecimalDouble: lambda self, node: f"CAST(CAST({self.sql(node, 'this')} AS TEXT) AS DOUBLE)",
         sql.DoubleText: _call("hydrograph_double_text"),
+        sql.SingleText: _call("hydrograph_single_text"),
         sql.TermId: _call("hydrograph_term_id"),
         sql.FoldDoubles: _duckdb_fold,
         sql.CollectList: _duckdb_collect,
+        sql.JoinTexts: _duckdb_join_texts,
         sql.IsNan: _call("ISNAN"),
         sql.RankRange: _duckdb_ranks,
+        sql.Points: _points("UNNEST", "GENERATE_SERIES", "LIST_DISTINCT", ("[", "]")),
         sql.SafeSum: _call("SUM"),
+        sql.DecimalSum: _duckdb_sum,
+        sql.DecimalProduct: _duckdb_product,
+        sql.DoubleQuotient: _duckdb_double_quotient,
+        sql.RoundDecimal: _round_decimal,
+        sql.RoundDouble: _duckdb_round_double,
+        sql.Single: _duckdb_single,
+        sql.TermSuffix: lambda self, node: f"SPLIT_PART({self.sql(node, 'this')}, '\"', -1)",
+        sql.Matches: _duckdb_matches,
+        sql.ChangeCase: lambda self, node: f"hydrograph_{node.args['to']}({self.sql(node, 'this')})",
+        sql.Digest: _duckdb_digest,
+        sql.HexNumber: lambda self, node: f"CAST('0x' || {self.sql(node, 'this')} AS BIGINT)",
+        sql.Strip: lambda self, node: f"TRIM({self.sql(node, 'this')}, {self.sql(node, 'characters')})",
+        sql.ParseDouble: _duckdb_parse_double,
+        sql.KernelCall: _kernel_call,
+        sql.LetIn: lambda self, node: _let(self, node, "LIST_TRANSFORM([{value}], LAMBDA {name} : {body})[1]"),
+        sql.LetName: _let_name,
         # Hints speak of Spark's partitions and joins; there is nothing to say of them here.
         exp.Hint: lambda self, node: "",  # noqa: ARG005
         sql.SafeCast: _safe_cast,
@@ -159,7 +365,7 @@ _DUCKDB = _generator(
 )
 
 
-def print_sql(tree: exp.Expression, target: Target, *, pretty: bool = False) -> str:
+def print_sql(tree: exp.Expr, target: Target, *, pretty: bool = False) -> str:
     """Return the text of `tree`; whatever a target can't say is an error, never left out."""
     match target:
         case Target.SPARK:

@@ -24,10 +24,36 @@ class Let:
     """Name the rows of a query."""
 
     name: str
-    query: exp.Select
+    query: exp.Query
 
 
-Step: TypeAlias = Let
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Compute the rows of a query once and keep them: several later steps read them."""
+
+    name: str
+    query: exp.Query
+
+
+@dataclass(frozen=True, slots=True)
+class Fixpoint:
+    """Start with the rows of a query and add what the last of `steps` finds, until it finds nothing.
+
+    The steps read all rows so far under `name`, those that the round before found under `delta`.
+    """
+
+    name: str
+    query: exp.Query
+    delta: str
+    steps: tuple[Let, ...]
+
+
+Step: TypeAlias = Let | Keep | Fixpoint
+
+DOMAIN = "domain"
+"""The table of the evaluated ranks `[lo, hi)`, one row for each value of the hidden keys."""
+MAX_ROUNDS = 1_000
+"""Rounds after which a property path is given up."""
 
 
 class SetMaking(Enum):
@@ -82,6 +108,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column of the answer that orders the rows of a report."""
+
+    column: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """Steps in order; the last one's rows are the answer.
 
@@ -100,20 +134,63 @@ class Program:
     """Whether a step reads the table of evaluated ranks."""
     constants: Mapping[str, str]
     """The texts of the query that go in as parameters, by name."""
+    order: tuple[SortKey, ...] = ()
+    """How the rows of one report are ordered, where the query says so."""
 
     @property
     def answer(self) -> str:
         """The name of the last step."""
         return self.steps[-1].name
 
-    def query(self, final: exp.Select) -> exp.Select:
-        """Return one query: every step as a common table expression, `final` reading them."""
-        query = final
-        for step in self.steps:
-            query = query.with_(step.name, as_=step.query, copy=False)
-        return query
+    def query(self, final: exp.Query, tables: Mapping[str, str] | None = None) -> exp.Query:
+        """Return one query: the steps that `final` reads as common table expressions.
+
+        `tables` gives the tables in which the rows of steps stand already.
+        """
+        return with_steps(final, {step.name: step for step in self.steps}, tables or {})
 
     def text(self, target: Target, *, pretty: bool = True) -> str:
         """Return the whole program as SQL, for people."""
-        final = exp.Select(expressions=[exp.Star()]).from_(exp.to_table(self.answer))
-        return print_sql(self.query(final), target, pretty=pretty)
+        texts = []
+        for step in self.steps:
+            match step:
+                case Let():
+                    pass
+                case Keep(name, query):
+                    texts.append(f"-- keep as {name}\n{print_sql(self.query(query), target, pretty=pretty)}")
+                case Fixpoint(name, query, delta, steps):
+                    first = print_sql(self.query(query), target, pretty=pretty)
+                    inner = {step.name: step for step in (*self.steps, *steps)}
+                    again = print_sql(with_steps(read(steps[-1].name), inner, {}), target, pretty=pretty)
+                    texts.append(f"-- keep as {name} and {delta}\n{first}")
+                    texts.append(f"-- add to {name} and keep as {delta}, until nothing is found\n{again}")
+        texts.append(print_sql(self.query(read(self.answer)), target, pretty=pretty))
+        return "\n\n".join(texts)
+
+
+def read(name: str) -> exp.Select:
+    """Return a query for all rows of a step."""
+    return exp.Select(expressions=[exp.Star()]).from_(exp.to_table(name))
+
+
+def with_steps(final: exp.Query, steps: Mapping[str, Step], tables: Mapping[str, str]) -> exp.Query:
+    """Return `final` with every step it reads, directly or not, before it."""
+    needed: dict[str, exp.Query] = {}
+    waiting = _reads(final)
+    while waiting:
+        step = steps.get(waiting.pop())
+        if isinstance(step, Let) and step.name not in needed and step.name not in tables:
+            needed[step.name] = step.query
+            waiting += _reads(step.query)
+    query = final.copy()
+    for name in steps:
+        if name in needed:
+            query = query.with_(name, as_=needed[name].copy(), copy=False)
+    for table in query.find_all(exp.Table):
+        if table.name in tables:
+            table.set("this", exp.to_identifier(tables[table.name]))
+    return query
+
+
+def _reads(query: exp.Query) -> list[str]:
+    return [table.name for table in query.find_all(exp.Table)]

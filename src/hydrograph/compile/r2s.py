@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
+from hydrograph.compile.program import SortKey
 from hydrograph.compile.relation import Always, Ranks, Relation
+from hydrograph.compile.scope import over_domain
 
 
-def reported(compilation: Compilation, inner: Relation) -> Relation:
+def reported(compilation: Compilation, inner: Relation, order: tuple[SortKey, ...] = ()) -> Relation:
     """Return rows stamped with ranks: static ones are valid at every rank that is evaluated."""
-    if not isinstance(inner.validity, Always):
-        return inner
-    columns = [sql.col(name) for name in inner.all_columns()]
-    ranks = [sql.alias(sql.parameter("k_from"), "lo"), sql.alias(sql.parameter("k_to"), "hi")]
-    query = sql.from_(sql.select(*columns, *ranks), inner.name)
-    return Relation(compilation.let(query, "always"), inner.forms, inner.certain, inner.keys, Ranks(), inner.names)
+    if isinstance(inner.validity, Always) and compilation.inputs.keys and not order:
+        return over_domain(compilation, inner)
+    columns = [sql.col(name) for name in (*inner.all_columns(), *(key.column for key in order))]
+    if isinstance(inner.validity, Always):
+        columns += [sql.alias(sql.parameter("k_from"), "lo"), sql.alias(sql.parameter("k_to"), "hi")]
+        inner = replace(inner, validity=Ranks())
+    return compilation.step(inner, sql.from_(sql.select(*columns), inner.name), "answer")
 
 
 def differences(compilation: Compilation, inner: Relation, operator: StreamOperator, *, as_set: bool) -> Relation:

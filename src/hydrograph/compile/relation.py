@@ -60,7 +60,28 @@ class Number:
     """Whether it is known to be an integer or a decimal."""
 
 
-Form: TypeAlias = Encoded | Whole | Number
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A computed xsd:boolean: one BOOLEAN column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A computed string: its lexical form, and its language tag where it may have one (NULL: a simple string)."""
+
+    tagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class General:
+    """A computed term of any kind: canonical text, kind, and its number if it is one; the id is made of the text."""
+
+
+Form: TypeAlias = Encoded | Whole | Number | Truth | Text | General
+"""How a term stands in columns; `form_columns` names them, `form_types` types them, `part_of` reads any part of it.
+
+A term is unbound where its columns are NULL: every part is NULL then.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +128,7 @@ def intersect(left: Validity, right: Validity, left_name: str, right_name: str) 
             return Ranks(), [sql.alias(lo, "lo"), sql.alias(hi, "hi")]
         case Ranks(), Always():
             return left, [sql.col(column, left_name) for column in left.columns]
-        case Always(), _:
+        case _:
             return right, [sql.col(column, right_name) for column in right.columns]
 
 
@@ -149,20 +170,41 @@ class Relation:
 
 def form_columns(stem: str, form: Form) -> list[str]:
     """Return the columns in which a term of this form stands."""
+    return [stem + suffix for suffix in form_types(form)]
+
+
+def form_types(form: Form) -> dict[str, str]:
+    """Return the SQL type of each column of a form, by the suffix that follows the stem in its name."""
     match form:
         case Encoded(parts):
-            return [column_name(stem, form, part) for part in Part if part in parts]
+            return {_suffix(part): _TYPES[part] for part in Part if part in parts}
         case Whole():
-            return [f"{stem}_int"]
+            return {"_int": "BIGINT"}
         case Number():
-            return [f"{stem}_kind", f"{stem}_num", f"{stem}_dec"]
+            return {_suffix(part): _TYPES[part] for part in (Part.KIND, Part.NUMBER, Part.DECIMAL)}
+        case Truth():
+            return {"_bool": "BOOLEAN"}
+        case Text(tagged):
+            return {"_lex": "TEXT", "_lang": "TEXT"} if tagged else {"_lex": "TEXT"}
+        case General():
+            return {_suffix(part): _TYPES[part] for part in Part if part is not Part.ID}
 
 
 def column_name(stem: str, form: Form, part: Part) -> str:
-    """Return the column of one part."""
-    if isinstance(form, Whole):
-        return f"{stem}_int"
-    return stem if part is Part.ID else f"{stem}_{part.value}"
+    """Return the column of one part, or for computed terms the column it is made of."""
+    match form:
+        case Whole():
+            return f"{stem}_int"
+        case Truth():
+            return f"{stem}_bool"
+        case Text():
+            return f"{stem}_lex"
+        case Encoded() | Number() | General():
+            return stem + _suffix(part)
+
+
+def _suffix(part: Part) -> str:
+    return "" if part is Part.ID else f"_{part.value}"
 
 
 def part_of(form: Form, stem: str, part: Part, table: str | None = None) -> Sql:
@@ -175,6 +217,65 @@ def part_of(form: Form, stem: str, part: Part, table: str | None = None) -> Sql:
             return _part_of_whole(sql.col(f"{stem}_int", table), part)
         case Number(exact):
             return _part_of_number(stem, part, table, exact=exact)
+        case Truth():
+            return truth_part(sql.col(f"{stem}_bool", table), part)
+        case Text(tagged):
+            language = sql.col(f"{stem}_lang", table) if tagged else None
+            return string_part(sql.col(f"{stem}_lex", table), language, part)
+        case General():
+            if part is Part.ID:
+                return sql.TermId(this=sql.col(f"{stem}_text", table))
+            return sql.col(column_name(stem, form, part), table)
+
+
+def truth_part(value: Sql, part: Part) -> Sql:
+    """Return a part of a computed boolean."""
+    match part:
+        case Part.ID:
+            return sql.TermId(this=truth_part(value, Part.TEXT))
+        case Part.TEXT:
+            texts = (_literal(sql.text(lexical), "boolean") for lexical in ("true", "false"))
+            return sql.when((value, next(texts)), (sql.negate(value.copy()), next(texts)))
+        case Part.KIND:
+            return _kind_where(sql.not_null(value), Kind.BOOLEAN)
+        case Part.NUMBER | Part.DECIMAL:
+            return null_part(part)
+
+
+def string_part(lexical: Sql, language: Sql | None, part: Part) -> Sql:
+    """Return a part of a computed string; `language` is None where it has none, NULL in rows that have none."""
+    match part:
+        case Part.ID:
+            return sql.TermId(this=string_part(lexical, language, Part.TEXT))
+        case Part.TEXT:
+            quoted = sql.concat(sql.text('"'), escaped(lexical), sql.text('"'))
+            if language is None:
+                return quoted
+            tag = sql.when((sql.not_null(language), sql.concat(sql.text("@"), language.copy())), otherwise=sql.text(""))
+            return sql.concat(quoted, tag)
+        case Part.KIND:
+            if language is None:
+                return _kind_where(sql.not_null(lexical), Kind.STRING)
+            kinds = sql.when((sql.is_null(language), sql.num(Kind.STRING)), otherwise=sql.num(Kind.LANG))
+            return sql.cast(sql.when((sql.not_null(lexical), kinds)), "TINYINT")
+        case Part.NUMBER | Part.DECIMAL:
+            return null_part(part)
+
+
+def escaped(lexical: Sql) -> Sql:
+    """Return a lexical form with the four characters escaped that canonical text escapes.
+
+    Backslashes are never written into SQL, because a session setting decides what they mean there.
+    """
+    written = lexical
+    for code, letter in ((92, 92), (34, 34), (10, ord("n")), (13, ord("r"))):
+        escape = sql.concat(sql.character(92), sql.character(letter))
+        written = sql.call("replace", written, sql.character(code), escape)
+    return written
+
+
+def _kind_where(condition: Sql, kind: Kind) -> Sql:
+    return sql.cast(sql.when((condition, sql.num(kind))), "TINYINT")
 
 
 def _part_of_whole(value: Sql, part: Part) -> Sql:
@@ -197,7 +298,7 @@ def _part_of_number(stem: str, part: Part, table: str | None, *, exact: bool) ->
         case Part.KIND:
             return kind
         case Part.NUMBER:
-            rounded = sql.cast(sql.col(f"{stem}_dec", table), "DOUBLE")
+            rounded = sql.DecimalDouble(this=sql.col(f"{stem}_dec", table))
             return sql.when((sql.not_null(kind), sql.coalesce(sql.col(f"{stem}_num", table), rounded)))
         case Part.DECIMAL:
             exact_kind = sql.one_of(kind, (Kind.INTEGER, Kind.DECIMAL))
@@ -218,8 +319,8 @@ def number_text(kind: Sql, double: Sql | None, decimal: Sql) -> Sql:
     ]
     if double is not None:
         inexact = sql.DoubleText(this=double)
-        texts.append((_is(kind, Kind.FLOAT), _literal(inexact, "float")))
-        texts.append((_is(kind, Kind.DOUBLE), _literal(inexact.copy(), "double")))
+        texts.append((_is(kind, Kind.FLOAT), _literal(sql.SingleText(this=double.copy()), "float")))
+        texts.append((_is(kind, Kind.DOUBLE), _literal(inexact, "double")))
     return sql.when(*texts)
 
 

@@ -4,9 +4,13 @@ Trees are built, never parsed or transpiled: transpiling drops the safety of saf
 No text of a user ever stands in a tree: terms are ids, constants of a text are parameters.
 """
 
+# ruff: noqa: RUF012 -- `arg_types` is how sqlglot's nodes declare their arguments
+
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -44,10 +48,121 @@ class DecimalText(exp.Expression):
     arg_types = {"this": True}
 
 
+class DecimalDouble(exp.Expression):
+    """The double nearest to a DECIMAL(38,18)."""
+
+    arg_types = {"this": True}
+
+
 class DoubleText(exp.Expression):
     """The canonical text of a double; a kernel, because Java's text of a double depends on its version."""
 
     arg_types = {"this": True}
+
+
+class SingleText(exp.Expression):
+    """The canonical text of a number of single precision, as few digits as tell it apart; a kernel."""
+
+    arg_types = {"this": True}
+
+
+class DecimalSum(exp.Expression):
+    """`this + expression` of two DECIMAL(38,18); NULL where an operand has more than 19 digits before the point."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class DecimalProduct(exp.Expression):
+    """`this * expression` of two DECIMAL(38,18), cut off after 18 places; NULL beyond 19 digits before the point."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class DoubleQuotient(exp.Expression):
+    """`this / expression` of two doubles as IEEE 754 has it: infinities and NaN, never an error."""
+
+    arg_types = {"this": True, "expression": True}
+
+
+class RoundDecimal(exp.Expression):
+    """A DECIMAL(38,18) rounded by `function`: FLOOR or CEIL."""
+
+    arg_types = {"this": True, "function": True}
+
+
+class RoundDouble(exp.Expression):
+    """A double rounded by `function`: FLOOR or CEIL; infinities, NaN and the sign of zero stay."""
+
+    arg_types = {"this": True, "function": True}
+
+
+class Single(exp.Expression):
+    """A double rounded to single precision; infinite where that overflows."""
+
+    arg_types = {"this": True}
+
+
+class TermSuffix(exp.Expression):
+    """What follows the last quote of a literal's canonical text: nothing, `@tag` or `^^<datatype>`."""
+
+    arg_types = {"this": True}
+
+
+class Matches(exp.Expression):
+    """Whether a translated regular expression is found in a text; `flags` is `i` or empty.
+
+    One that is not `safe` is a kernel for Spark, because Java could backtrack without end.
+    """
+
+    arg_types = {"this": True, "expression": True, "flags": False, "safe": False}
+
+
+class ChangeCase(exp.Expression):
+    """A text in upper or lower case by Unicode's full mapping; a kernel for DuckDB, which maps single characters."""
+
+    arg_types = {"this": True, "to": True}
+
+
+class Digest(exp.Expression):
+    """The hexadecimal digest of a text; SHA384 and SHA512 are kernels for DuckDB."""
+
+    arg_types = {"this": True, "function": True}
+
+
+class Strip(exp.Expression):
+    """A text without the `characters` at both ends."""
+
+    arg_types = {"this": True, "characters": True}
+
+
+class ParseDouble(exp.Expression):
+    """The double, or with `single` the single-precision number, of a text that is a well-formed number."""
+
+    arg_types = {"this": True, "single": True}
+
+
+class HexNumber(exp.Expression):
+    """The BIGINT of up to 15 hexadecimal digits."""
+
+    arg_types = {"this": True}
+
+
+class KernelCall(exp.Expression):
+    """A call of one of the runtime's kernels, by its name."""
+
+    arg_types = {"this": True, "expressions": True}
+
+
+class LetIn(exp.Expression):
+    """`expression`, in which `LetName` nodes with the same key stand for `this`."""
+
+    arg_types = {"this": True, "expression": True, "key": True}
+
+
+class LetName(exp.Expression):
+    """A name bound by the `LetIn` around it."""
+
+    arg_types = {"key": True}
 
 
 class FoldDoubles(exp.Expression):
@@ -62,10 +177,22 @@ class CollectList(exp.Expression):
     arg_types = {"this": True}
 
 
+class JoinTexts(exp.Expression):
+    """The field `joined` of an array of structs, sorted by all fields, joined by a separator."""
+
+    arg_types = {"this": True, "expression": True}
+
+
 class IsNan(exp.Expression):
     """Whether a double is not a number; NULL for NULL."""
 
     arg_types = {"this": True}
+
+
+class Points(exp.Expression):
+    """The `expressions`, each once, one row each; all whole numbers from `this` to `to` where `every` holds."""
+
+    arg_types = {"this": True, "to": True, "every": True, "expressions": True}
 
 
 class RankRange(exp.Expression):
@@ -107,6 +234,11 @@ def num(value: int) -> Sql:
 def text(value: str) -> Sql:
     """Return a string of our own making; never text of a user."""
     return exp.Literal.string(value)
+
+
+def character(code: int) -> Sql:
+    """Return one ASCII character that should not stand in a SQL text."""
+    return call("chr", exp.Literal.number(code))
 
 
 def parameter(name: str) -> Sql:
@@ -156,7 +288,7 @@ def more(left: Sql, right: Sql) -> Sql:
 
 def is_null(value: Sql) -> Sql:
     """Return `value IS NULL`."""
-    return exp.Is(this=value, expression=exp.Null())
+    return exp.Is(this=_wrap(value), expression=exp.Null())
 
 
 def not_null(value: Sql) -> Sql:
@@ -172,13 +304,13 @@ def negate(condition: Sql) -> Sql:
 def all_of(conditions: Iterable[Sql]) -> Sql:
     """Return the conjunction; TRUE of nothing."""
     given = list(conditions)
-    return exp.and_(*given, copy=False) if given else exp.Boolean(this=True)
+    return typing.cast(Sql, exp.and_(*given, copy=False)) if given else exp.Boolean(this=True)
 
 
 def any_of(conditions: Iterable[Sql]) -> Sql:
     """Return the disjunction; FALSE of nothing."""
     given = list(conditions)
-    return exp.or_(*given, copy=False) if given else exp.Boolean(this=False)
+    return typing.cast(Sql, exp.or_(*given, copy=False)) if given else exp.Boolean(this=False)
 
 
 def one_of(value: Sql, choices: Iterable[int]) -> Sql:
@@ -186,9 +318,20 @@ def one_of(value: Sql, choices: Iterable[int]) -> Sql:
     return exp.In(this=value, expressions=[exp.Literal.number(choice) for choice in choices])
 
 
+def one_of_texts(value: Sql, choices: Iterable[str]) -> Sql:
+    """Return `value IN (choices)` for texts of our own making."""
+    return exp.In(this=value, expressions=[text(choice) for choice in choices])
+
+
+def paren(value: Sql) -> Sql:
+    """Return the value in parentheses."""
+    return exp.paren(value)
+
+
 def _wrap(value: Sql) -> Sql:
     """Return the value in parentheses where an operator beside it could bind more tightly."""
-    return exp.paren(value) if isinstance(value, exp.Binary | exp.Unary | FloorDivide) else value
+    loose = isinstance(value, exp.Binary | exp.Unary | exp.Predicate | FloorDivide) and not isinstance(value, exp.Paren)
+    return exp.paren(value) if loose else value
 
 
 def add(left: Sql, right: Sql) -> Sql:
@@ -204,6 +347,11 @@ def subtract(left: Sql, right: Sql) -> Sql:
 def multiply(left: Sql, right: Sql) -> Sql:
     """Return `left * right`, for numbers that can't overflow."""
     return exp.Mul(this=_wrap(left), expression=_wrap(right))
+
+
+def minus(value: Sql) -> Sql:
+    """Return the number with the other sign; no decimal or double overflows by it."""
+    return exp.Neg(this=exp.paren(value))
 
 
 def floor_divide(value: Sql, by: int) -> Sql:
@@ -230,6 +378,36 @@ def when(*cases: tuple[Sql, Sql], otherwise: Sql | None = None) -> Sql:
     """Return `CASE WHEN … THEN … ELSE … END`."""
     branches = [exp.If(this=condition, true=value) for condition, value in cases]
     return exp.Case(ifs=branches, default=otherwise if otherwise is not None else exp.Null())
+
+
+_KEYS = count()
+_SMALL = 8
+
+
+def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
+    """Return `body(value)` for a body that mentions its argument several times, without repeating a large value.
+
+    SQL has no such construct, so both targets use a lambda over a list of one. A kernel can't stand in a lambda of
+    Spark: around one, the value is repeated.
+    """
+    if sum(1 for _ in value.walk()) <= _SMALL:
+        return body(value)
+    key = next(_KEYS)
+    inner = body(LetName(key=key))
+    if any(_is_kernel(node) for node in inner.walk()):
+        return body(value)
+    return LetIn(this=value, expression=inner, key=key)
+
+
+def _is_kernel(node: exp.Expr) -> bool:
+    if isinstance(node, Matches):
+        return node.args.get("safe") is False
+    return isinstance(node, KernelCall | DoubleText | SingleText | Digest | ChangeCase | TermId)
+
+
+def kernel(name: str, *arguments: Sql) -> Sql:
+    """Return a call of a kernel."""
+    return KernelCall(this=name, expressions=list(arguments))
 
 
 def concat(*values: Sql) -> Sql:

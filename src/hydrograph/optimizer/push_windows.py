@@ -5,9 +5,25 @@
 
 from __future__ import annotations
 
-from hydrograph.algebra.nodes import Bgp, Graph, PathPattern, Pattern, Values, Window
-from hydrograph.algebra.walk import children, rewrite, with_children
-from hydrograph.rdf.terms import Variable
+from collections.abc import Callable
+from dataclasses import replace
+
+from hydrograph.algebra.expressions import Exists, Expression
+from hydrograph.algebra.nodes import (
+    Bgp,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    LeftJoin,
+    OrderBy,
+    PathPattern,
+    Pattern,
+    Values,
+    Window,
+)
+from hydrograph.algebra.walk import children, rewrite, rewrite_expression, with_children
+from hydrograph.rdf.terms import Iri, Variable
 
 
 def push_windows(pattern: Pattern) -> Pattern:
@@ -19,12 +35,43 @@ def _push(pattern: Pattern) -> Pattern:
     # WINDOW ?w binds a variable as well, even over an empty pattern, and stays where it is.
     if not isinstance(pattern, Window) or isinstance(pattern.name, Variable):
         return pattern
-    inner = pattern.inner
+    name, inner = pattern.name, pattern.inner
     match inner:
         case Bgp() | PathPattern():
             return pattern
         case Window() | Graph() | Values():
             return inner  # these do not read the window around them
         case _:
-            moved = tuple(_push(Window(pattern.name, child)) for child in children(inner))
-            return with_children(inner, moved)
+            moved = with_children(inner, tuple(_push(Window(name, child)) for child in children(inner)))
+            return _with_expressions(moved, lambda expression: _inside(name, expression))
+
+
+def _inside(name: Iri, expression: Expression) -> Expression:
+    """Return an expression whose EXISTS look into the window: their patterns stand in the same block."""
+
+    def moved(node: Expression) -> Expression:
+        return Exists(_push(Window(name, node.pattern)), node.negated) if isinstance(node, Exists) else node
+
+    return rewrite_expression(expression, moved)
+
+
+def _with_expressions(pattern: Pattern, change: Callable[[Expression], Expression]) -> Pattern:
+    """Return `pattern` with what `change` makes of the expressions directly in it."""
+    match pattern:
+        case Filter(condition, _):
+            return replace(pattern, condition=change(condition))
+        case LeftJoin(_, _, condition):
+            return pattern if condition is None else replace(pattern, condition=change(condition))
+        case Extend(_, _, expression):
+            return replace(pattern, expression=change(expression))
+        case Group(_, _, aggregates):
+            changed = (
+                (output, one if one.argument is None else replace(one, argument=change(one.argument)))
+                for output, one in aggregates
+            )
+            return replace(pattern, aggregates=tuple(changed))
+        case OrderBy(_, conditions):
+            ordered = tuple(replace(order, expression=change(order.expression)) for order in conditions)
+            return replace(pattern, conditions=ordered)
+        case _:
+            return pattern

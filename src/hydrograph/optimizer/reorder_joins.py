@@ -21,10 +21,7 @@ _WINDOW = 2
 
 def reorder_joins(pattern: Pattern) -> Pattern:
     """Return the pattern with its joins left-deep and in the order of their estimated cost."""
-    atoms = _atoms(pattern)
-    if len(atoms) == 1 and not isinstance(pattern, Bgp | Window | Join):
-        return with_children(pattern, tuple(reorder_joins(child) for child in children(pattern)))
-    return reduce(Join, _ordered(atoms))
+    return reduce(Join, _ordered(_atoms(pattern)))
 
 
 def _atoms(pattern: Pattern) -> list[Pattern]:
@@ -36,8 +33,6 @@ def _atoms(pattern: Pattern) -> list[Pattern]:
             return [Bgp((single,)) for single in patterns]
         case Window(name, Bgp(patterns)) if len(patterns) > 1:
             return [Window(name, Bgp((single,))) for single in patterns]
-        case Bgp() | Window():
-            return [pattern]
         case _:
             inner = tuple(reorder_joins(child) for child in children(pattern))
             return [with_children(pattern, inner)]

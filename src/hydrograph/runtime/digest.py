@@ -1,8 +1,8 @@
 """Answers in short: for each report a row count and a hash of the row texts that does not depend on their order.
 
-The hash of a row is xxhash64 (seed 42) over its terms' canonical texts, each hashed with the hash before it as the seed,
-as Spark's function does with several columns; an unbound term leaves the hash as it is. A report's hash is the sum of
-its rows' hashes, modulo 2^64.
+The hash of a row is xxhash64 (seed 42) over its terms' canonical texts, each hashed with the hash before it as the
+seed, as Spark's function does with several columns; an unbound term leaves the hash as it is. A report's hash is the
+sum of its rows' hashes, modulo 2^64.
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ def sweep(stretches: Iterable[tuple[int, int, int, int, int]], start: int, end: 
 
 def stretches(columns: dict[str, list[Any]]) -> Iterator[tuple[int, int, int, int, int]]:
     """Return the rows of a `by_stretch` query as whole numbers."""
-    names = ("lo", "hi", "n", "low", "high")
-    return ((int(a), int(b), int(c), int(d), int(e)) for a, b, c, d, e in zip(*(columns[n] for n in names), strict=True))
+    rows = zip(*(columns[name] for name in ("lo", "hi", "n", "low", "high")), strict=True)
+    return ((int(lo), int(hi), int(n), int(low), int(high)) for lo, hi, n, low, high in rows)

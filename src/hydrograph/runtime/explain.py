@@ -20,7 +20,7 @@ def windows_in_words(plan: Plan) -> str:
         scopes = ", ".join(str(grid.scope(k)) for k in range(3))
         lines.append(f"  windows from t0 = {grid.t0}: {scopes}, … (milliseconds of event time)")
         if grid.width < grid.step:
-            lines.append(f"  between two windows lies a gap of {spoken(grid.step - grid.width)}: elements there are lost")
+            lines.append(f"  between two windows lies a gap of {spoken(grid.step - grid.width)}: nothing there counts")
     words = {
         "rstream": "all answers that hold then",
         "istream": "the answers that did not hold at the report before",

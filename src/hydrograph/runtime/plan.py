@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hydrograph.algebra.nodes import Bgp, Group, Pattern, Window
-from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
+from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.walk import children
 from hydrograph.algebra.windows import TimeWindow
-from hydrograph.compile.compiler import compile_query
+from hydrograph.compile.compiler import answer_columns, compile_query, has_order
 from hydrograph.compile.context import Inputs
 from hydrograph.compile.program import Chunking, Program, SetMaking, StaticInput, StreamInput
 from hydrograph.errors import QueryError, UnsupportedError
@@ -31,6 +31,8 @@ class Facts:
     """Whether a static default graph is given."""
     broadcast: bool = True
     exact_numbers: bool = False
+    named: bool = False
+    """Whether static named graphs are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class Plan:
             chunking,
             facts.broadcast,
             facts.exact_numbers,
+            StaticInput(f"{prefix}quads") if facts.named else None,
+            StaticInput(f"{prefix}graphs") if facts.named else None,
+            self.query.dataset.default if facts.named else (),
+            self.query.dataset.named if self.query.dataset.default or self.query.dataset.named else None,
         )
         query = ContinuousQuery(self.query.form, self.pattern, self.query.windows, self.query.dataset)
         return compile_query(query, inputs, self.operator, set_differences=self.profile.r2s_set)
@@ -72,8 +78,12 @@ class Plan:
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of the answer's columns."""
-        form = self.query.form
-        return tuple(variable.name for variable in form.variables) if isinstance(form, Select) else ()
+        return tuple(variable.name for variable in answer_columns(self.query))
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the rows of a report have an order of their own."""
+        return self.operator is StreamOperator.RSTREAM and has_order(self.query)
 
     def scope(self, rank: int) -> Interval | None:
         """Return the window a report belongs to, None where windows of different scopes close together (A11)."""

@@ -66,7 +66,7 @@ def parameters(plan: Plan, program: Program, ranks: Ranks) -> dict[str, int]:
 def chunking(plan: Plan, ranks: Ranks, partitions: int) -> Chunking | None:
     """Return how to cut a replay by time; None where there is too little to cut (A14)."""
     length = _CHUNK_WINDOWS * overlap(plan)
-    if plan.window_leaves() < 2 or len(ranks) < 2 * length:  # noqa: PLR2004 - a join has two sides, a cut two parts
+    if plan.window_leaves() < 2 or len(ranks) < 2 * length:
         return None
     return Chunking(length, partitions)
 
@@ -90,12 +90,14 @@ def domain(chunks: Chunking | None, ranks: Ranks) -> list[dict[str, int]]:
 
 
 def reports_of(plan: Plan, ranks: Ranks, rows: Mapping[int, Sequence[Row]]) -> Iterator[Report]:
-    """Return one report for every rank, empty ones included, rows sorted by their texts (A11)."""
+    """Return one report for every rank, empty ones included, rows sorted by ORDER BY or by their texts (A11)."""
     names = plan.variables
     for rank in range(ranks.start, ranks.end):
         scope = plan.scope(rank)
         opened, close = (None, None) if scope is None else (scope.start, scope.end)
-        found = sorted(rows.get(rank, ()), key=_sort_key)
+        found = rows.get(rank, ())
+        if not plan.is_ordered:
+            found = sorted(found, key=_sort_key)
         yield Report(plan.grid.close(rank), opened, close, names, tuple(found))
 
 

@@ -9,11 +9,12 @@ from decimal import Decimal
 from typing import Any
 
 from hydrograph.compile.program import Output, Program
-from hydrograph.compile.relation import Encoded, Number, Part, Whole, column_name
+from hydrograph.compile.relation import Encoded, General, Number, Part, Text, Truth, Whole, column_name
 from hydrograph.rdf.encoding import Kind, decode
+from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
-from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER, XSD_STRING
-from hydrograph.rdf.xsd import double_text
+from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER, XSD_STRING
+from hydrograph.rdf.xsd import double_text, single_text
 from hydrograph.temporal import Instant
 
 Row = tuple[str | None, ...]
@@ -76,6 +77,17 @@ def _texts(output: Output, columns: Mapping[str, Sequence[Any]]) -> Iterable[str
         case Number():
             kinds, numbers, decimals = (columns[f"{output.stem}_{part}"] for part in ("kind", "num", "dec"))
             return [number_text(*parts) for parts in zip(kinds, numbers, decimals, strict=True)]
+        case Truth():
+            return [
+                None if b is None else _literal(str(b).lower(), XSD_BOOLEAN) for b in columns[f"{output.stem}_bool"]
+            ]
+        case Text(tagged):
+            lexicals = columns[f"{output.stem}_lex"]
+            tags: Sequence[str | None] = columns[f"{output.stem}_lang"] if tagged else [None] * len(lexicals)
+            return [string_text(*parts) for parts in zip(lexicals, tags, strict=True)]
+        case General():
+            computed: Sequence[str | None] = columns[f"{output.stem}_text"]
+            return computed
 
 
 def number_text(kind: int | None, number: float | None, decimal: Decimal | None) -> str | None:
@@ -90,7 +102,15 @@ def number_text(kind: int | None, number: float | None, decimal: Decimal | None)
             return _literal("0" if lexical == "-0" else lexical, XSD_INTEGER if kind == Kind.INTEGER else XSD_DECIMAL)
         case _:
             assert number is not None
-            return _literal(double_text(number), XSD_DOUBLE if kind == Kind.DOUBLE else XSD_FLOAT)
+            double = kind == Kind.DOUBLE
+            return _literal(double_text(number), XSD_DOUBLE) if double else _literal(single_text(number), XSD_FLOAT)
+
+
+def string_text(lexical: str | None, language: str | None) -> str | None:
+    """Return the canonical text of a computed string; None for an error."""
+    if lexical is None:
+        return None
+    return term_text(Literal(lexical) if language is None else Literal.tagged(lexical, language))
 
 
 def _literal(lexical: str, datatype: str) -> str:

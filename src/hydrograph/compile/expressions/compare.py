@@ -1,4 +1,4 @@
-"""[Operator mapping](https://www.w3.org/TR/sparql11-query/#OperatorMapping) of = != < > <= >=: values, not terms (S5)."""
+"""[Operators](https://www.w3.org/TR/sparql11-query/#OperatorMapping) = != < > <= >= compare values, not terms (S5)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,32 @@ from sqlglot import exp
 
 from hydrograph.algebra.expressions import Comparison
 from hydrograph.compile import sql
-from hydrograph.compile.expressions.values import Value
+from hydrograph.compile.expressions.dates import TEMPORAL, Test, compared, durations_compared
+from hydrograph.compile.expressions.lexical import lexical
+from hydrograph.compile.expressions.values import (
+    EXACT,
+    NUMBERS,
+    RESOURCES,
+    ConstantValue,
+    Kinds,
+    NumberValue,
+    StringValue,
+    TermValue,
+    Value,
+    WholeValue,
+)
 from hydrograph.compile.relation import Part
 from hydrograph.compile.sql import Sql
-from hydrograph.rdf.encoding import NUMERIC, Kind
+from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.xsd import is_single
 
-_RESOURCES = (Kind.IRI, Kind.BLANK)
+__all__ = ["compare", "lexical", "same_term"]
+
+_BY_IDENTITY: Kinds = RESOURCES | {Kind.LANG}
+_BOOLEAN: Kinds = frozenset({Kind.BOOLEAN})
+_STRING: Kinds = frozenset({Kind.STRING})
+_DURATION: Kinds = frozenset({Kind.DURATION})
+_OTHER: Kinds = frozenset({Kind.OTHER})
 
 
 def compare(operator: Comparison, left: Value, right: Value) -> Sql:
@@ -24,174 +44,186 @@ def compare(operator: Comparison, left: Value, right: Value) -> Sql:
         case "!=":
             return sql.negate(_equal(left, right))
         case "<":
-            return _less(left, right, or_equal=False)
+            return _less(left, right, exp.LT)
         case "<=":
-            return _less(left, right, or_equal=True)
+            return _less(left, right, exp.LTE)
         case ">":
-            return _less(right, left, or_equal=False)
+            return _less(right, left, exp.LT)
         case ">=":
-            return _less(right, left, or_equal=True)
+            return _less(right, left, exp.LTE)
+
+
+def same_term(left: Value, right: Value) -> Sql:
+    """Return whether two terms are the same: by ids where both have one, else by texts."""
+    if isinstance(left, StringValue) and isinstance(right, StringValue) and left.tag is None and right.tag is None:
+        return sql.equal(left.lexical(), right.lexical())
+    part = Part.ID if _has_id(left) and _has_id(right) else Part.TEXT
+    return sql.equal(left.part(part), right.part(part))
+
+
+def _has_id(value: Value) -> bool:
+    return isinstance(value, ConstantValue) or (isinstance(value, TermValue) and value.stored)
 
 
 def _equal(left: Value, right: Value) -> Sql:
-    """Numbers by value; the same term is equal; two literals that differ are an error if one has no known value."""
-    ids = left.part(Part.ID), right.part(Part.ID)
-    if _known(left, *_RESOURCES, Kind.LANG) or _known(right, *_RESOURCES, Kind.LANG):
-        return sql.equal(*ids)  # exact by identity, whatever the other side is
-    unknown = _both_or_either(left, right, Kind.OTHER)
+    """Values where both are known; the same term is equal; two literals that differ are an error if one is unknown."""
+    if left.kinds <= _BY_IDENTITY or right.kinds <= _BY_IDENTITY:
+        return same_term(left, right)  # exact by identity, whatever the other side is
+    if left.kinds == right.kinds == _STRING:
+        return sql.equal(left.lexical(), right.lexical()) if _computed(left, right) else same_term(left, right)
     return _cases(
-        (_numbers(left, right), lambda: _numbers_equal(left, right)),
-        (sql.equal(*ids), sql.TRUE.copy),
-        (_resources(left, right), sql.FALSE.copy),
-        (unknown, sql.NULL.copy),
-        (sql.any_of([sql.is_null(identity.copy()) for identity in ids]), sql.NULL.copy),
-        otherwise=sql.FALSE.copy(),
+        (_both(left, right, NUMBERS), lambda: _numbers_equal(left, right)),
+        (_both(left, right, _BOOLEAN), lambda: sql.equal(sql.paren(left.truth()), sql.paren(right.truth()))),
+        (_same_time(left, right), lambda: compared(left, right, exp.EQ)),
+        (_both(left, right, _DURATION), lambda: durations_compared(left, right, exp.EQ)),
+        (_same_possible(left, right), sql.TRUE.copy),
+        (_either(left, right, _BY_IDENTITY), lambda: _where_bound(left, right)),
+        (_either(left, right, _OTHER), lambda: sql.cast(sql.NULL.copy(), "BOOLEAN")),
+        otherwise=lambda: _where_bound(left, right),
     )
 
 
-def _less(left: Value, right: Value, *, or_equal: bool) -> Sql:
-    """Numbers, strings and booleans have an order; everything else is an error."""
-    test = exp.LTE if or_equal else exp.LT
+def _computed(*values: Value) -> bool:
+    return any(not _has_id(value) for value in values)
+
+
+def _same_possible(left: Value, right: Value) -> Sql | bool:
+    return same_term(left, right) if left.kinds & right.kinds else False
+
+
+def _where_bound(left: Value, right: Value) -> Sql:
+    """Return FALSE, or an error where one side is unbound."""
+    unknown = [value for value in (left, right) if not isinstance(value, ConstantValue)]
+    return sql.when((sql.all_of([value.bound() for value in unknown]), sql.FALSE.copy()))
+
+
+def _less(left: Value, right: Value, test: type[exp.LT] | type[exp.LTE]) -> Sql:
+    """Numbers, strings, booleans, dates and durations have an order; everything else is an error."""
     return _cases(
-        (_numbers(left, right), lambda: _numbers_less(left, right, or_equal=or_equal)),
-        (
-            _strings(left, right),
-            lambda: test(this=lexical(left.part(Part.TEXT)), expression=lexical(right.part(Part.TEXT))),
-        ),
-        (_booleans(left, right), lambda: test(this=_truth(left), expression=_truth(right))),
+        (_both(left, right, NUMBERS), lambda: _numbers_less(left, right, or_equal=test is exp.LTE)),
+        (_both(left, right, _STRING), lambda: test(this=_string(left), expression=_string(right))),
+        (_both(left, right, _BOOLEAN), lambda: test(this=_bit(left), expression=_bit(right))),
+        (_same_time(left, right), lambda: compared(left, right, test)),
+        (_both(left, right, _DURATION), lambda: durations_compared(left, right, test)),
     )
 
 
-def _known(value: Value, *kinds: Kind) -> bool:
-    return value.kind is not None and value.kind in kinds
+def _string(value: Value) -> Sql:
+    """Return the lexical form of what is known to be a simple string here."""
+    return lexical(value.part(Part.TEXT)) if isinstance(value, TermValue) else value.lexical()
 
 
-def _cases(*cases: tuple[Sql | bool, Callable[[], Sql]], otherwise: Sql | None = None) -> Sql:
+def _bit(value: Value) -> Sql:
+    return sql.cast(sql.paren(value.truth()), "INT")
+
+
+def _cases(*cases: tuple[Sql | bool, Callable[[], Sql]], otherwise: Callable[[], Sql] | None = None) -> Sql:
     """Return CASE without the branches that can't be taken; these are never built, so they ask for no column."""
     possible: list[tuple[Sql, Sql]] = []
     for condition, value in cases:
         if condition is True:
-            otherwise = value()
+            otherwise = value
             break
         if condition is not False:
             possible.append((condition, value()))
-    default = sql.NULL.copy() if otherwise is None else otherwise
+    default = sql.NULL.copy() if otherwise is None else otherwise()
     return sql.when(*possible, otherwise=default) if possible else sql.cast(default, "BOOLEAN")
 
 
-def _and(left: Sql | bool, right: Sql | bool) -> Sql | bool:
-    if left is False or right is False:
-        return False
-    if left is True:
-        return right
-    return left if right is True else sql.all_of([left, right])
+def _both(left: Value, right: Value, kinds: Kinds) -> Sql | bool:
+    """Return the test that both sides are of these kinds."""
+    if not left.kinds & kinds or not right.kinds & kinds:
+        return False  # settled before either side is asked for anything
+    tests = [_is(value, kinds) for value in (left, right)]
+    written = [test for test in tests if not isinstance(test, bool)]
+    return sql.all_of(written) if written else True
 
 
-def _or(left: Sql | bool, right: Sql | bool) -> Sql | bool:
-    if left is True or right is True:
+def _either(left: Value, right: Value, kinds: Kinds) -> Sql | bool:
+    if left.kinds <= kinds or right.kinds <= kinds:
         return True
-    if left is False:
-        return right
-    return left if right is False else exp.paren(sql.any_of([left, right]))
+    tests = [_is(value, kinds) for value in (left, right)]
+    written = [test for test in tests if not isinstance(test, bool)]
+    return sql.any_of(written) if written else False
 
 
-def _is_number(value: Value) -> Sql | bool:
-    """A term is a number where it has a numeric value; cheaper than its kind."""
-    return value.kind in NUMERIC if value.kind is not None else sql.not_null(value.part(Part.NUMBER))
+def _is(value: Value, kinds: Kinds) -> Sql | bool:
+    if kinds == NUMBERS and isinstance(value, TermValue) and not value.kinds <= NUMBERS:
+        return sql.not_null(value.part(Part.NUMBER)) if value.kinds & NUMBERS else False  # cheaper than the kind
+    return value.is_kind(kinds)
 
 
-def _numbers(left: Value, right: Value) -> Sql | bool:
-    return _and(_is_number(left), _is_number(right))
-
-
-def _strings(left: Value, right: Value) -> Sql | bool:
-    return _both(left, right, Kind.STRING)
-
-
-def _booleans(left: Value, right: Value) -> Sql | bool:
-    return _both(left, right, Kind.BOOLEAN)
-
-
-def _both(left: Value, right: Value, kind: Kind) -> Sql | bool:
-    # A side whose kind is known to be another one settles it before the other side is asked for anything.
-    if any(value.kind not in (None, kind) for value in (left, right)):
+def _same_time(left: Value, right: Value) -> Sql | bool:
+    """Return the test that both sides are dateTimes, both dates or both times."""
+    shared = left.kinds & right.kinds & TEMPORAL
+    if not shared:
         return False
-    return _and(left.is_kind(kind), right.is_kind(kind))
+    if len(left.kinds) == len(right.kinds) == 1:
+        return True
+    if len(shared) == 1:
+        return _both(left, right, shared)
+    same = sql.equal(left.part(Part.KIND), right.part(Part.KIND))
+    return sql.all_of([sql.one_of(left.part(Part.KIND), sorted(int(kind) for kind in shared)), same])
 
 
-def _resources(left: Value, right: Value) -> Sql | bool:
-    return _both_or_either(left, right, *_RESOURCES, Kind.LANG)
-
-
-def _both_or_either(left: Value, right: Value, *kinds: Kind) -> Sql | bool:
-    return _or(left.is_kind(*kinds), right.is_kind(*kinds))
+def _never_nan(value: Value) -> bool:
+    if isinstance(value, ConstantValue):
+        return value.encoded.num == value.encoded.num
+    return not value.kinds & {Kind.FLOAT, Kind.DOUBLE}
 
 
 def _no_nan(*values: Value) -> list[Sql]:
     """Return the guards that both targets need: they hold NaN equal to itself and above all numbers."""
-    return [
-        sql.negate(sql.IsNan(this=value.part(Part.NUMBER)))
-        for value in values
-        if value.kind not in (Kind.INTEGER, Kind.DECIMAL)
-    ]
+    return [sql.negate(sql.IsNan(this=value.double())) for value in values if not _never_nan(value)]
 
 
 def _numbers_equal(left: Value, right: Value) -> Sql:
     """Doubles first; where they agree, the exact decimals decide, if both sides have one."""
-    doubles = sql.equal(left.part(Part.NUMBER), right.part(Part.NUMBER))
-    exact = sql.coalesce(sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL)), sql.TRUE.copy())
-    return sql.all_of([doubles, exact, *_no_nan(left, right)])
+    if _exactly(left) and _exactly(right):
+        return sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL))
+    tests = [sql.equal(*_doubles(left, right))]
+    if left.kinds & EXACT and right.kinds & EXACT:
+        tests.append(sql.coalesce(sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL)), sql.TRUE.copy()))
+    return sql.all_of([*tests, *_no_nan(left, right)])
 
 
 def _numbers_less(left: Value, right: Value, *, or_equal: bool) -> Sql:
     """Rounding keeps the order, so only equal doubles need the exact decimals."""
-    numbers = left.part(Part.NUMBER), right.part(Part.NUMBER)
-    test = exp.LTE if or_equal else exp.LT
+    test: Test = exp.LTE if or_equal else exp.LT
+    if _exactly(left) and _exactly(right):
+        return test(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL))
+    numbers = _doubles(left, right)
+    if not (left.kinds & EXACT and right.kinds & EXACT):
+        return sql.all_of([test(this=numbers[0], expression=numbers[1]), *_no_nan(left, right)])
     exact = sql.coalesce(
         test(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL)), exp.Boolean(this=or_equal)
     )
     tie = sql.all_of([sql.equal(*[number.copy() for number in numbers]), exact])
-    return sql.all_of([exp.paren(sql.any_of([sql.less(*numbers), exp.paren(tie)])), *_no_nan(left, right)])
+    return sql.all_of([sql.paren(sql.any_of([sql.less(*numbers), sql.paren(tie)])), *_no_nan(left, right)])
 
 
-def _truth(value: Value) -> Sql:
-    """Return the value of a boolean literal: its lexical forms are true, false, 1 and 0."""
-    return sql.cast(truth(value), "INT")
+def _exactly(value: Value) -> bool:
+    """Tell whether a number is always given by its decimal."""
+    if isinstance(value, ConstantValue):
+        return value.encoded.dec is not None
+    return isinstance(value, WholeValue) or (isinstance(value, NumberValue) and value.kinds <= EXACT)
 
 
-def truth(value: Value) -> Sql:
-    """Return whether a boolean literal is true."""
-    start = sql.call("left", value.part(Part.TEXT), exp.Literal.number(2))
-    return exp.In(this=start, expressions=[sql.text('"t'), sql.text('"1')])
+def _doubles(left: Value, right: Value) -> tuple[Sql, Sql]:
+    """Return both numbers as doubles; beside a float, an integer or decimal is one too."""
+    return _beside(left, right), _beside(right, left)
 
 
-def lexical(text: Sql) -> Sql:
-    """Return the lexical form of a canonical string literal.
-
-    Canonical text escapes only quote, backslash, line feed and carriage return. Backslashes are never written
-    into SQL, because a session setting decides what they mean there.
-    """
-    inner = sql.call(
-        "substring", text, exp.Literal.number(2), sql.subtract(sql.call("length", text.copy()), exp.Literal.number(2))
-    )
-    back = _character(92)
-    plain = inner
-    # First every pair of backslashes becomes backslash-slash: then each backslash begins exactly one escape.
-    for escape, character in (
-        (_join(back, back), _join(back, sql.text("/"))),
-        (_join(back, _character(34)), _character(34)),
-        (_join(back, sql.text("n")), _character(10)),
-        (_join(back, sql.text("r")), _character(13)),
-        (_join(back, sql.text("/")), back),
-    ):
-        plain = sql.call("replace", plain, escape.copy(), character.copy())
-    has_escape = sql.more(sql.call("instr", text.copy(), back.copy()), exp.Literal.number(0))
-    return sql.when((has_escape, plain), otherwise=inner.copy())
-
-
-def _character(code: int) -> Sql:
-    return sql.call("chr", exp.Literal.number(code))
-
-
-def _join(left: Sql, right: Sql) -> Sql:
-    return sql.concat(left.copy(), right.copy())
+def _beside(value: Value, other: Value) -> Sql:
+    number = value.double()
+    if not value.kinds & EXACT or Kind.FLOAT not in other.kinds:
+        return number
+    if isinstance(value, ConstantValue) and value.encoded.num is not None and is_single(value.encoded.num):
+        return number
+    tests = []
+    if value.kinds - EXACT:
+        tests.append(sql.one_of(value.number_kind(), sorted(int(kind) for kind in EXACT)))
+    if other.kinds != {Kind.FLOAT}:
+        tests.append(sql.equal(other.number_kind(), sql.num(Kind.FLOAT)))
+    single = sql.Single(this=number.copy())
+    return sql.when((sql.all_of(tests), single), otherwise=number) if tests else single

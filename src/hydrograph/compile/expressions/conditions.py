@@ -1,133 +1,141 @@
-"""Conditions of FILTER as SQL, and what they read of each variable."""
+"""Expressions as SQL: conditions of FILTER, values of everything else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
+from typing import assert_never
 
 from hydrograph.algebra.expressions import (
     And,
+    Calculate,
     Call,
     Compare,
     Constant,
+    Exists,
     Expression,
+    In,
+    Negate,
     Not,
     Or,
     Reference,
 )
 from hydrograph.compile import sql
-from hydrograph.compile.expressions.compare import compare, truth
-from hydrograph.compile.expressions.values import Parameters, Value, constant_value, variable_value
-from hydrograph.compile.relation import Demand, Part, Parts, Relation
+from hydrograph.compile.expressions.casts import non_zero
+from hydrograph.compile.expressions.compare import compare
+from hydrograph.compile.expressions.functions import call
+from hydrograph.compile.expressions.needs import merge_demands, needs, reads_clock
+from hydrograph.compile.expressions.numbers import calculate, negated
+from hydrograph.compile.expressions.place import Place
+from hydrograph.compile.expressions.terms import datatype
+from hydrograph.compile.expressions.values import (
+    NUMBERS,
+    STRINGS,
+    ChoiceValue,
+    Parameters,
+    TermValue,
+    TruthValue,
+    Value,
+    constant_value,
+    variable_value,
+)
+from hydrograph.compile.relation import Encoded, Part, Relation
 from hydrograph.compile.sql import Sql
-from hydrograph.errors import UnsupportedError
-from hydrograph.rdf.encoding import NUMERIC, Kind, encode
+from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.terms import Variable
+from hydrograph.rdf.xsd import RULES
 
-_ALL: Parts = frozenset(Part)
+__all__ = ["condition", "merge_demands", "needs", "reads_clock", "value_of"]
+
+_TRUTHS = sorted(name for name, rule in RULES.items() if rule.kind in NUMBERS | {Kind.BOOLEAN})
 
 
-def condition(expression: Expression, relation: Relation, parameters: Parameters) -> Sql:
-    """Return the effective boolean value; NULL is an error."""
+def condition(
+    expression: Expression, relation: Relation, parameters: Parameters, *, site: str = "", row: Sql | None = None
+) -> Sql:
+    """Return the effective boolean value; NULL is an error. See `evaluate` for `site` and `row`."""
+    return _condition(expression, Place(relation, parameters, site, row))
+
+
+def _condition(expression: Expression, place: Place) -> Sql:
     match expression:
         case And(operands):
-            return sql.all_of([condition(operand, relation, parameters) for operand in operands])
+            return sql.paren(sql.all_of([sql.paren(_condition(operand, place)) for operand in operands]))
         case Or(operands):
-            return sql.any_of([condition(operand, relation, parameters) for operand in operands])
+            return sql.paren(sql.any_of([sql.paren(_condition(operand, place)) for operand in operands]))
         case Not(operand):
-            return sql.negate(condition(operand, relation, parameters))
+            return sql.negate(_condition(operand, place))
         case Compare(operator, left, right):
-            return compare(
-                operator, operand_value(left, relation, parameters), operand_value(right, relation, parameters)
-            )
+            return compare(operator, value_of(left, place), value_of(right, place))
+        case In(operand, choices, negated=inverse):
+            value = value_of(operand, place)
+            found = sql.any_of([sql.paren(compare("=", value, value_of(choice, place))) for choice in choices])
+            return sql.negate(found) if inverse else sql.paren(found)
         case Call("BOUND", (Reference(variable),)):
-            return sql.not_null(relation.part(variable, Part.ID)) if variable in relation.forms else sql.FALSE.copy()
-        case Call("ISNUMERIC", (operand,)):
-            value = operand_value(operand, relation, parameters)
-            return sql.when((sql.not_null(value.part(Part.ID)), sql.not_null(value.part(Part.NUMBER))))
-        case Reference() | Constant():
-            return _effective_boolean(operand_value(expression, relation, parameters))
+            if variable not in place.relation.forms:
+                return sql.FALSE.copy()
+            return _is_bound(place.relation, variable_value(Reference(variable), place.relation), variable)
         case _:
-            raise UnsupportedError(f"{_spoken(expression)} is not supported in FILTER yet")
+            return _effective_boolean(value_of(expression, place))
 
 
-def operand_value(expression: Expression, relation: Relation, parameters: Parameters) -> Value:
-    """Return the term an operand stands for."""
+def _is_bound(relation: Relation, value: Value, variable: Variable) -> Sql:
+    form = relation.forms[variable]
+    if isinstance(form, Encoded) and Part.ID in form.parts:
+        return sql.not_null(relation.part(variable, Part.ID))
+    return value.bound()
+
+
+def value_of(expression: Expression, place: Place) -> Value:
+    """Return the value of an expression in the rows of a place."""
     match expression:
         case Constant():
-            return constant_value(expression, parameters)
+            return constant_value(expression, place.parameters)
         case Reference():
-            return variable_value(expression, relation)
+            return variable_value(expression, place.relation)
+        case Calculate(operator, left, right):
+            return calculate(operator, value_of(left, place), value_of(right, place))
+        case Negate(operand):
+            return negated(value_of(operand, place))
+        case Call("COALESCE", arguments):
+            values = [value_of(argument, place) for argument in arguments]
+            return ChoiceValue(tuple((value.bound(), value) for value in values))
+        case Call("IF", (test, yes, no)):
+            truth = sql.paren(_condition(test, place))
+            chosen = ((sql.TRUE, value_of(yes, place)), (sql.FALSE, value_of(no, place)))
+            return ChoiceValue(chosen, truth)
+        case And() | Or() | Not() | Compare() | In() | Call("BOUND", _):
+            return TruthValue(_condition(expression, place))
+        case Call(function, arguments):
+            return call(function, [value_of(argument, place) for argument in arguments], place)
+        case Exists():
+            raise AssertionError("the compiler gives EXISTS a variable before it comes here")
         case _:
-            raise UnsupportedError(f"{_spoken(expression)} is not supported as an operand yet")
-
-
-def _spoken(expression: Expression) -> str:
-    match expression:
-        case Call(function, _):
-            return function if isinstance(function, str) else f"<{function.value}>"
-        case _:
-            return type(expression).__name__.upper()
+            assert_never(expression)
 
 
 def _effective_boolean(value: Value) -> Sql:
     """Return the [effective boolean value](https://www.w3.org/TR/sparql11-query/#ebv) of a term."""
-    kind = value.part(Part.KIND)
-    number = value.part(Part.NUMBER)
-    non_zero = sql.negate(
-        sql.any_of([sql.equal(number, sql.cast(sql.num(0), "DOUBLE")), sql.IsNan(this=number.copy())])
-    )
-    start = sql.call("left", value.part(Part.TEXT), sql.num(2))
-    return sql.when(
-        (sql.equal(kind, sql.num(Kind.BOOLEAN)), truth(value)),
-        (sql.not_null(number.copy()), non_zero),
-        (sql.one_of(kind.copy(), [Kind.STRING, Kind.LANG]), sql.negate(sql.equal(start, sql.text('""')))),
-    )
+    branches: list[tuple[Sql | bool, Sql]] = []
+    if Kind.BOOLEAN in value.kinds:
+        branches.append((value.is_kind(frozenset({Kind.BOOLEAN})), value.truth()))
+    if value.kinds & NUMBERS:
+        branches.append((value.is_kind(NUMBERS), non_zero(value)))
+    if value.kinds & STRINGS:
+        branches.append((value.is_kind(STRINGS), _not_empty(value)))
+    if Kind.OTHER in value.kinds:
+        # Of a boolean or a number that is none by its lexical form, the value is false.
+        ill_typed = sql.one_of_texts(datatype(value).lexical(), _TRUTHS)
+        branches.append((value.is_kind(frozenset({Kind.OTHER})), sql.when((ill_typed, sql.FALSE.copy()))))
+    written = []
+    for test, truth in branches:
+        if test is True:
+            return truth
+        if not isinstance(test, bool):
+            written.append((test, truth))
+    return sql.when(*written) if written else sql.cast(sql.NULL.copy(), "BOOLEAN")
 
 
-def needs(expression: Expression) -> dict[Variable, Parts]:
-    """Return what a condition reads of each variable."""
-    match expression:
-        case And(operands) | Or(operands):
-            return merge_demands(*[needs(operand) for operand in operands])
-        case Not(operand):
-            return needs(operand)
-        case Call("BOUND", (Reference(variable),)):
-            return {variable: frozenset({Part.ID})}
-        case Call("ISNUMERIC", (Reference(variable),)):
-            return {variable: frozenset({Part.ID, Part.NUMBER})}
-        case Compare(operator, left, right):
-            return merge_demands(*_comparison_needs(operator, left, right))
-        case Reference(variable):
-            return {variable: _ALL}
-        case Constant():
-            return {}
-        case _:
-            raise UnsupportedError(f"{_spoken(expression)} is not supported in FILTER yet")
-
-
-def _comparison_needs(operator: str, left: Expression, right: Expression) -> Iterable[dict[Variable, Parts]]:
-    ordered = operator not in ("=", "!=")
-    for mine, other in ((left, right), (right, left)):
-        if isinstance(mine, Reference):
-            yield {mine.variable: _operand_needs(other, ordered=ordered)}
-
-
-def _operand_needs(other: Expression, *, ordered: bool) -> Parts:
-    """Return what is read of a variable compared with `other`: little if that is a constant."""
-    kind = encode(other.term).kind if isinstance(other, Constant) else None
-    if kind in (Kind.IRI, Kind.LANG):
-        return frozenset({Part.ID})
-    if kind in NUMERIC:
-        numeric = {Part.NUMBER, Part.DECIMAL}
-        return frozenset(numeric if ordered else {*numeric, Part.ID, Part.KIND})
-    return _ALL if ordered else _ALL - {Part.TEXT}
-
-
-def merge_demands(*demands: Demand) -> dict[Variable, Parts]:
-    """Return everything that any of the demands asks for."""
-
-    def merge(known: dict[Variable, Parts], more: Demand) -> dict[Variable, Parts]:
-        return known | {variable: known.get(variable, frozenset()) | parts for variable, parts in more.items()}
-
-    return reduce(merge, demands, {})
+def _not_empty(value: Value) -> Sql:
+    if isinstance(value, TermValue):
+        start = sql.call("left", value.part(Part.TEXT), sql.num(2))
+        return sql.negate(sql.equal(start, sql.text('""')))
+    return sql.negate(sql.equal(value.lexical(), sql.text("")))

@@ -8,11 +8,13 @@ from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import FunctionNullHandling, PythonUDFType
 from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.runtime.kernels import KERNELS
+from hydrograph.runtime.kernels import Kernel, called
+from hydrograph.runtime.placement.drive import drive
 
 Parameters = Mapping[str, int | str]
 
@@ -29,15 +31,7 @@ class Local:
         # A query never reads or fetches anything but what was registered here by name.
         if threads is not None:
             self._database.execute(f"SET threads = {int(threads)}")
-        for kernel in KERNELS.values():
-            self._database.create_function(
-                kernel.name,
-                kernel.run,
-                [duckdb.type(kernel.argument)],
-                duckdb.type(kernel.result),
-                type="arrow",
-                null_handling="special",
-            )
+        self._kernels: set[str] = set()
 
     def __enter__(self) -> Self:
         """Return the placement itself."""
@@ -64,14 +58,34 @@ class Local:
 
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final`, which reads the program's last step."""
-        query = program.query(final)
-        text = print_sql(query, self.target)
-        return self.query(text, {**parameters, **program.constants})
+        given = {**parameters, **program.constants}
+        kept = drive(program, lambda query: self.query(print_sql(query, self.target), given), self._keep)
+        return self.query(print_sql(program.query(final, kept), self.target), given)
+
+    def _keep(self, name: str, rows: pa.Table, earlier: pa.Table | None) -> tuple[str, pa.Table, bool]:
+        table = rows if earlier is None else pa.concat_tables([earlier, rows])
+        self._database.register(name, table)
+        return name, table, rows.num_rows > 0
 
     def query(self, text: str, parameters: Parameters) -> pa.Table:
         """Return the rows of a SQL text; parameters that it does not name are left out."""
+        for kernel in called(text):
+            self._register(kernel)
         used = {name: value for name, value in parameters.items() if _names(text, name)}
         return self._database.sql(text, params=used).to_arrow_table()
+
+    def _register(self, kernel: Kernel) -> None:
+        if kernel.name in self._kernels:
+            return
+        self._kernels.add(kernel.name)
+        self._database.create_function(
+            kernel.name,
+            kernel.run,
+            [duckdb.type(argument) for argument in kernel.arguments],
+            duckdb.type(kernel.result),
+            type=PythonUDFType.ARROW,
+            null_handling=FunctionNullHandling.SPECIAL,
+        )
 
 
 def _names(text: str, parameter: str) -> bool:

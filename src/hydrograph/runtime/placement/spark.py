@@ -14,6 +14,7 @@ from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.errors import DataError, HydrographError, RunError
 from hydrograph.runtime.kernels import Kernel, called
+from hydrograph.runtime.placement.drive import drive
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,10 +66,35 @@ class Spark:
 
     def frame(self, program: Program, final: exp.Select, parameters: Parameters) -> DataFrame:
         """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
-        text = print_sql(program.query(final), self.target)
+        given = {**parameters, **program.constants}
+        kept = drive(program, lambda query: self._frame(query, given), self._store)
+        return self._frame(program.query(final, kept), given)
+
+    def _frame(self, query: exp.Query, given: Parameters) -> DataFrame:
+        text = print_sql(query, self.target)
         for kernel in called(text):
             register(self.session, kernel)
-        return self.session.sql(text, args={**parameters, **program.constants})
+        return self.session.sql(text, args=dict(given))
+
+    def _store(self, name: str, rows: DataFrame, earlier: DataFrame | None) -> tuple[str, DataFrame, bool]:
+        """Keep rows of a step; without their history, which would grow with every round of a path."""
+        from pyspark.errors import PySparkException
+
+        # A checkpoint keeps constraints that name columns it no longer has, and a union of such rows fails to plan.
+        setting = "spark.sql.constraintPropagation.enabled"
+        before = str(self.session.conf.get(setting, "true"))
+        self.session.conf.set(setting, "false")
+        try:
+            kept = rows.localCheckpoint(eager=True)
+            is_new = not kept.isEmpty()
+        except PySparkException as error:
+            raise run_error(error) from None
+        finally:
+            self.session.conf.set(setting, before)
+        table = kept if earlier is None else earlier.unionByName(kept)
+        view = f"{self.prefix}{name}"
+        self.add_frame(view, table)
+        return view, table, is_new
 
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final` in the driver's memory."""
@@ -77,10 +103,10 @@ class Spark:
 
 def register(session: SparkSession, kernel: Kernel) -> None:
     """Make a kernel known to a session's SQL."""
-    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 
     result = "STRING" if kernel.result == "VARCHAR" else kernel.result
-    session.udf.register(kernel.name, arrow_udf(kernel.run, result))  # type: ignore[call-overload]
+    session.udf.register(kernel.name, arrow_udf(kernel.run, result))
 
 
 def collect(frame: DataFrame) -> pa.Table:

@@ -1,0 +1,273 @@
+"""S24: [NOT] EXISTS, alone or inside a larger expression.
+
+Its pattern is asked for each solution with the solution's values put in. Where that is the same as joining the
+pattern's own answers with the solutions, it is done so. Else the distinct values that the pattern can see become a
+relation, the seed, which every leaf of the pattern is joined with; hidden keys keep its rows apart all the way up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from hydrograph.algebra.expressions import Constant, Exists, Expression, Not, Reference
+from hydrograph.algebra.nodes import (
+    Alternative,
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Link,
+    Minus,
+    NegatedSet,
+    OneOrMore,
+    OrderBy,
+    Path,
+    PathPattern,
+    Pattern,
+    Project,
+    Reduced,
+    Sequence,
+    Slice,
+    Union,
+    Values,
+    Window,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from hydrograph.algebra.walk import (
+    certain,
+    expressions,
+    mentioned,
+    operands,
+    rewrite_expression,
+    subpatterns,
+    variables,
+)
+from hydrograph.compile import sql
+from hydrograph.compile.context import Compilation
+from hydrograph.compile.distinct import distinct
+from hydrograph.compile.expressions.conditions import condition
+from hydrograph.compile.expressions.needs import merge_demands, needs
+from hydrograph.compile.joins import join
+from hydrograph.compile.relation import Part, Parts, Relation
+from hydrograph.compile.scope import Compile, Scope, all_parts, levelled, restricted
+from hydrograph.compile.sql import Sql
+from hydrograph.compile.subtract import Outcome, agreeing, subtract
+from hydrograph.rdf.terms import Literal, Variable
+from hydrograph.rdf.vocab import XSD_BOOLEAN
+
+_ID: Parts = frozenset({Part.ID})
+_TRUE = Constant(Literal("true", XSD_BOOLEAN))
+
+
+def has_exists(expression: Expression) -> bool:
+    """Tell whether an expression asks for the answers of a pattern."""
+    return isinstance(expression, Exists) or any(map(has_exists, operands(expression)))
+
+
+def reads(expression: Expression) -> dict[Variable, Parts]:
+    """Return what an expression reads of each variable, the patterns of EXISTS included."""
+    inner: list[dict[Variable, Parts]] = []
+
+    def plain(node: Expression) -> Expression:
+        if not isinstance(node, Exists):
+            return node
+        inner.append(_pattern_reads(node.pattern))
+        return _TRUE
+
+    own = needs(rewrite_expression(expression, plain))
+    return merge_demands(own, *inner)
+
+
+def _pattern_reads(pattern: Pattern) -> dict[Variable, Parts]:
+    demands = []
+    for below in subpatterns(pattern):
+        demands.append(dict.fromkeys(variables(below), _ID))
+        demands += [reads(expression) for expression in expressions(below)]
+    found = merge_demands(*demands)
+    return {variable: parts | _ID for variable, parts in found.items()}
+
+
+def with_outer(compilation: Compilation, scope: Scope, rows: Relation, expression: Expression) -> Relation:
+    """Return the rows with the values that an EXISTS around them gives to variables of the expression."""
+    if scope.seed is None:
+        return rows
+    read = mentioned(expression) & scope.seen & frozenset(scope.seed.forms)
+    outer = frozenset(variable for variable in read if variable not in rows.certain)
+    if not outer:
+        return rows
+    seed = restricted(scope.seed, outer)
+    return join(compilation, rows, seed, merge_demands(all_parts(rows), all_parts(seed)))
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How patterns inside expressions are compiled."""
+
+    compilation: Compilation
+    compile: Compile
+    scope: Scope
+
+    def filtered(self, rows: Relation, exists: Exists) -> Relation:
+        """Return the rows at the instants at which the pattern has, or has not, an answer for them."""
+        outcome = Outcome.WITHOUT if exists.negated else Outcome.WITHIN
+        left, right, on = self._matches(rows, exists.pattern)
+        return subtract(self.compilation, left, right, on, outcome)
+
+    def marked(self, rows: Relation, expression: Expression) -> tuple[Relation, Expression]:
+        """Return the rows with a boolean for every EXISTS in an expression, and the expression that reads them."""
+
+        def replaced(node: Expression) -> Expression:
+            nonlocal rows
+            if not isinstance(node, Exists):
+                return node
+            mark = self.compilation.fresh()
+            left, right, on = self._matches(rows, node.pattern)
+            rows = subtract(self.compilation, left, right, on, Outcome.MARKED, mark=mark)
+            return Not(Reference(mark)) if node.negated else Reference(mark)
+
+        changed = rewrite_expression(expression, replaced)
+        return rows, changed
+
+    def _matches(self, rows: Relation, pattern: Pattern) -> tuple[Relation, Relation, list[Sql]]:
+        """Return both sides of the match, and when a pair is one."""
+        outer = frozenset(rows.forms)
+        tests, inner = _stripped(pattern)
+        if joins_alike(inner, outer):
+            return self._joined(rows, inner, tests)
+        return self._seeded(rows, pattern)
+
+    def _joined(
+        self, rows: Relation, pattern: Pattern, tests: list[Expression]
+    ) -> tuple[Relation, Relation, list[Sql]]:
+        wanted = merge_demands(
+            dict.fromkeys(variables(pattern) & frozenset(rows.forms), _ID), *[needs(test) for test in tests]
+        )
+        right = self.compile(self.compilation, pattern, self.scope, wanted)
+        left = levelled(self.compilation, rows, right)
+        pair = paired(left, right)
+        on = agreeing(left, right) + [condition(test, pair, self.compilation.constant) for test in tests]
+        return left, right, on
+
+    def _seeded(self, rows: Relation, pattern: Pattern) -> tuple[Relation, Relation, list[Sql]]:
+        rows = self.compilation.keep(rows)
+        read = frozenset(_pattern_reads(pattern))
+        shared = [variable for variable in rows.forms if variable in read]
+        seed, keys = _seed(self.compilation, restricted(rows, frozenset(shared)))
+        scope = Scope(self.scope.source, seed, frozenset(shared))
+        right = self.compile(self.compilation, pattern, scope, dict.fromkeys(shared, _ID))
+        left = levelled(self.compilation, rows, right)
+        on = agreeing(left, replace(right, keys=tuple(key for key in right.keys if key not in keys.values())))
+        for variable, key in keys.items():
+            if key in right.keys:
+                on.append(sql.equal(_keyed(left.part(variable, Part.ID, "l")), sql.col(key, "r")))
+        return left, right, on
+
+
+def _seed(compilation: Compilation, rows: Relation) -> tuple[Relation, dict[Variable, str]]:
+    """Return the distinct solutions, each variable's id once more as a hidden key that is never NULL."""
+    once = distinct(compilation, rows)
+    keys = {variable: compilation.name("key") for variable in rows.forms}
+    columns = [sql.col(name) for name in once.all_columns()]
+    added = [sql.alias(_keyed(once.part(variable, Part.ID)), key) for variable, key in keys.items()]
+    query = sql.from_(sql.select(*columns, *added) if columns or added else sql.select(sql.num(1)), once.name)
+    seeded = replace(once, keys=(*once.keys, *keys.values()))
+    return compilation.keep(compilation.step(seeded, query, "seed")), keys
+
+
+def _keyed(identity: Sql) -> Sql:
+    return sql.coalesce(identity, sql.num(0))  # no term has the id 0
+
+
+def _stripped(pattern: Pattern) -> tuple[list[Expression], Pattern]:
+    """Return the conditions at the top of a pattern, which can be tested on pairs, and what is below them."""
+    tests: list[Expression] = []
+    while isinstance(pattern, Filter) and not has_exists(pattern.condition):
+        tests.append(pattern.condition)
+        pattern = pattern.inner
+    return tests, pattern
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair(Relation):
+    """A row of l and a row of r that agree, as one row."""
+
+    sides: tuple[Relation, Relation]
+
+    def part(self, variable: Variable, part: Part, table: str | None = None) -> Sql:
+        del table
+        left, right = self.sides
+        if variable not in left.forms:
+            return right.part(variable, part, "r")
+        if variable in left.certain or variable not in right.forms:
+            return left.part(variable, part, "l")
+        return sql.coalesce(left.part(variable, part, "l"), right.part(variable, part, "r"))
+
+
+def paired(left: Relation, right: Relation) -> Relation:
+    """Return pairs of two relations, named l and r, as rows that conditions can read."""
+    forms = {**right.forms, **left.forms}
+    names = {**right.names, **left.names}
+    return _Pair("", forms, left.certain | right.certain, (), left.validity, names, (left, right))
+
+
+def joins_alike(pattern: Pattern, outer: frozenset[Variable]) -> bool:
+    """Tell whether putting values of `outer` variables into a pattern is the same as joining with its answers."""
+    alike: Callable[[Pattern], bool] = lambda inner: joins_alike(inner, outer)  # noqa: E731
+    match pattern:
+        case Bgp() | Values():
+            return True
+        case PathPattern(subject, path, target):
+            return not (_may_be_empty(path) and {subject, target} & outer)
+        case Join(left, right) | Union(left, right):
+            return alike(left) and alike(right)
+        case Window(_, inner) | Graph(_, inner) | Distinct(inner) | Reduced(inner):
+            return alike(inner)
+        case OrderBy(inner, order):
+            return alike(inner) and all(_knows(inner, each.expression, outer) for each in order)
+        case Filter(test, inner):
+            return alike(inner) and _knows(inner, test, outer)
+        case Extend(inner, variable, expression):
+            return alike(inner) and variable not in outer and _knows(inner, expression, outer)
+        case LeftJoin(left, right, test):
+            sure = certain(left)
+            read = variables(right) | (mentioned(test) if test is not None else frozenset())
+            return alike(left) and alike(right) and read & outer <= sure
+        case Minus(left, right):
+            return alike(left) and alike(right) and variables(right) & outer <= certain(left)
+        case Project(inner, kept):
+            return joins_alike(inner, outer & frozenset(kept))
+        case Group(inner, keys, aggregates):
+            below = [one.argument for _, one in aggregates if one.argument is not None]
+            own = not outer & {output for output, _ in aggregates}
+            grouped = outer & variables(inner) <= frozenset(keys) and outer & frozenset(keys) <= certain(inner)
+            return own and grouped and alike(inner) and all(_knows(inner, each, outer) for each in below)
+        case Slice(inner):
+            return not outer & variables(inner) and alike(inner)
+        case _:
+            assert_never(pattern)
+
+
+def _knows(inner: Pattern, expression: Expression, outer: frozenset[Variable]) -> bool:
+    """Tell whether an expression gets the values of outer variables from the pattern it stands over."""
+    return mentioned(expression) & outer <= certain(inner)
+
+
+def _may_be_empty(path: Path) -> bool:
+    """Tell whether a path has, or contains, steps of length zero."""
+    match path:
+        case ZeroOrMore() | ZeroOrOne():
+            return True
+        case Inverse(inner) | OneOrMore(inner):
+            return _may_be_empty(inner)
+        case Sequence(left, right) | Alternative(left, right):
+            return _may_be_empty(left) or _may_be_empty(right)
+        case Link() | NegatedSet():
+            return False

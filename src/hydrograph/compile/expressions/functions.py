@@ -1,0 +1,98 @@
+"""[Built-in functions](https://www.w3.org/TR/sparql11-query/#SparqlOps) by name; casts by IRI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from hydrograph.compile.expressions import matching, numbers, strings, terms, times
+from hydrograph.compile.expressions.casts import CASTS
+from hydrograph.compile.expressions.compare import same_term
+from hydrograph.compile.expressions.place import Place
+from hydrograph.compile.expressions.values import LITERALS, TruthValue, Value
+from hydrograph.errors import UnsupportedError
+from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.terms import Iri
+
+_ONE: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
+    {
+        "STR": terms.str_,
+        "LANG": terms.lang,
+        "DATATYPE": terms.datatype,
+        "ISIRI": lambda value: terms.is_of(value, frozenset({Kind.IRI})),
+        "ISBLANK": lambda value: terms.is_of(value, frozenset({Kind.BLANK})),
+        "ISLITERAL": lambda value: terms.is_of(value, LITERALS),
+        "ISNUMERIC": terms.is_numeric,
+        "ABS": numbers.absolute,
+        "CEIL": numbers.ceiling,
+        "FLOOR": numbers.floor,
+        "ROUND": numbers.rounded,
+        "STRLEN": strings.length,
+        "UCASE": strings.upper,
+        "LCASE": strings.lower,
+        "ENCODE_FOR_URI": strings.encode_for_uri,
+        "YEAR": times.year,
+        "MONTH": times.month,
+        "DAY": times.day,
+        "HOURS": times.hours,
+        "MINUTES": times.minutes,
+        "SECONDS": times.seconds,
+        "TIMEZONE": times.timezone,
+        "TZ": times.tz,
+        **{name: strings.digest(name) for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")},
+    }
+)
+_TWO: Mapping[str, Callable[[Value, Value], Value]] = MappingProxyType(
+    {
+        "SAMETERM": lambda left, right: TruthValue(same_term(left, right)),
+        "STRSTARTS": strings.starts_with,
+        "STRENDS": strings.ends_with,
+        "CONTAINS": strings.contains,
+        "STRBEFORE": strings.before,
+        "STRAFTER": strings.after,
+        "LANGMATCHES": strings.language_matches,
+        "STRLANG": terms.str_lang,
+        "STRDT": terms.str_dt,
+    }
+)
+_NONE: Mapping[str, Callable[[Place], Value]] = MappingProxyType(
+    {"NOW": Place.now, "RAND": Place.random, "UUID": Place.uuid, "STRUUID": Place.str_uuid}
+)
+
+
+def call(function: str | Iri, arguments: Sequence[Value], place: Place) -> Value:
+    """Return the value of a function that evaluates all its arguments."""
+    if isinstance(function, Iri):
+        return _cast(function, arguments)
+    match function, tuple(arguments):
+        case name, () if name in _NONE:
+            return _NONE[name](place)
+        case name, (value,) if name in _ONE:
+            return _ONE[name](value)
+        case name, (left, right) if name in _TWO:
+            return _TWO[name](left, right)
+        case "CONCAT", values:
+            return strings.concat(values)
+        case "SUBSTR", (value, start, *rest):
+            return strings.substring(value, start, *rest)
+        case "IRI", (value, *rest):
+            return terms.iri(value, rest[0] if rest else None)
+        case "BNODE", ():
+            return place.blank_node(None)
+        case "BNODE", (label,):
+            text = strings.string(label, strings.SIMPLE)
+            return numbers.NOTHING if text is None else place.blank_node(text)
+        case "REGEX", (value, pattern, *rest):
+            return matching.matches(value, pattern, rest[0] if rest else None, place.parameters)
+        case "REPLACE", (value, pattern, by, *rest):
+            return matching.replace(value, pattern, by, rest[0] if rest else None)
+        case name, _:
+            raise UnsupportedError(f"{name} with {len(arguments)} arguments is not supported")
+
+
+def _cast(name: Iri, arguments: Sequence[Value]) -> Value:
+    cast = CASTS.get(name.value)
+    if cast is None or len(arguments) != 1:
+        known = ", ".join(sorted(CASTS))
+        raise UnsupportedError(f"no function <{name.value}> of {len(arguments)} arguments; known casts: {known}")
+    return cast(arguments[0])

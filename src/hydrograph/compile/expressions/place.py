@@ -1,0 +1,126 @@
+"""Where an expression is evaluated: the rows, texts of the query, the instant, seeds of what looks random (A6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from hydrograph.compile import sql
+from hydrograph.compile.expressions.values import (
+    NumberValue,
+    Parameters,
+    StringValue,
+    TermValue,
+    Value,
+    WrittenValue,
+    double,
+)
+from hydrograph.compile.relation import Encoded, Part, Ranks, Relation, null_part
+from hydrograph.compile.sql import Sql
+from hydrograph.errors import UnsupportedError
+from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.vocab import XSD_DATE_TIME
+
+REPORT_FIRST, REPORT_STEP = "report_first", "report_step"
+"""Parameters of a program that reads the clock: the instant of rank 0 and the distance of two reports, in ms (S28)."""
+_BITS = 52
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The surroundings of one expression."""
+
+    relation: Relation
+    parameters: Parameters
+    site: str = ""
+    """Tells equal expressions at different places of the query apart."""
+    row: Sql | None = None
+    """Tells equal rows at one instant apart."""
+    calls: Iterator[int] = field(default_factory=count)
+    """Numbers the calls of one expression, so that two calls in a row differ."""
+
+    def rank(self) -> Sql:
+        """Return the rank at which the row is valid: one only, see `reads_clock`."""
+        validity = self.relation.validity
+        if not isinstance(validity, Ranks):
+            raise UnsupportedError("NOW() and random values need a window; static data alone has no instant")
+        return sql.col(validity.lo)
+
+    def now(self) -> Value:
+        """Return the event time of the report."""
+        first, step = (sql.cast(sql.parameter(name), "BIGINT") for name in (REPORT_FIRST, REPORT_STEP))
+        instant = sql.add(first, sql.multiply(self.rank(), step))
+        return WrittenValue(
+            frozenset({Kind.DATETIME}), sql.kernel("hydrograph_instant", sql.cast(instant, "BIGINT")), XSD_DATE_TIME
+        )
+
+    def _row_text(self) -> Sql:
+        """Return a text that differs where rows differ, the same in both targets; chunks are no part of a row."""
+        relation = self.relation
+        cells = [sql.cast(sql.col(key), "TEXT") for key in relation.keys if key != "chunk"]
+        if self.row is not None:
+            cells.append(sql.cast(self.row.copy(), "TEXT"))
+        for variable, form in relation.forms.items():
+            if not isinstance(form, Encoded):
+                cells.append(relation.part(variable, Part.TEXT))
+            elif Part.ID in form.parts:
+                cells.append(sql.cast(relation.part(variable, Part.ID), "TEXT"))
+            elif Part.TEXT in form.parts:
+                cells.append(relation.part(variable, Part.TEXT))
+        separated = [part for cell in cells for part in (sql.text("|"), sql.coalesce(cell, sql.text("-")))]
+        return sql.concat(sql.cast(self.rank(), "TEXT"), *separated)
+
+    def _seed(self, *more: Sql) -> Sql:
+        texts = [part for text in (*more, self._row_text()) for part in (text, sql.text("#"))]
+        return sql.Digest(this=sql.concat(*texts), function="MD5")
+
+    def _call(self) -> Sql:
+        return self.parameters(f"{self.site} {next(self.calls)}")
+
+    def random(self) -> Value:
+        """Return RAND: 52 bits of the seed's digest, at least 0 and below 1."""
+        digits = sql.HexNumber(this=sql.call("left", self._seed(self._call()), sql.num(_BITS // 4)))
+        number = sql.multiply(sql.cast(digits, "DOUBLE"), double(2.0**-_BITS))
+        return NumberValue(frozenset({Kind.DOUBLE}), sql.num(Kind.DOUBLE), None, number)
+
+    def _uuid(self) -> Sql:
+        """Return a UUID of version 4, variant 1."""
+
+        def write(digest: Sql) -> Sql:
+            def digits(start: int, length: int) -> Sql:
+                return sql.call("substring", digest.copy(), sql.num(start), sql.num(length))
+
+            dash = sql.text("-")
+            return sql.concat(
+                digits(1, 8), dash, digits(9, 4), sql.text("-4"), digits(14, 3), sql.text("-a"), digits(18, 3),
+                dash.copy(), digits(21, 12),
+            )  # fmt: skip
+
+        return write(self._seed(self._call()))
+
+    def uuid(self) -> Value:
+        """Return UUID."""
+        return WrittenValue(frozenset({Kind.IRI}), sql.concat(sql.text("urn:uuid:"), self._uuid()))
+
+    def str_uuid(self) -> Value:
+        """Return STRUUID."""
+        return StringValue(self._uuid())
+
+    def blank_node(self, label: Sql | None) -> Value:
+        """Return BNODE: fresh at each call, or one for each label and row."""
+        seed = self._seed(self._call()) if label is None else self._seed(sql.text("label"), label)
+        text = sql.concat(sql.text("_:r"), seed)
+
+        def part(part: Part) -> Sql:
+            match part:
+                case Part.TEXT:
+                    return text.copy()
+                case Part.ID:
+                    return sql.TermId(this=text.copy())
+                case Part.KIND:
+                    return sql.cast(sql.when((sql.not_null(text.copy()), sql.num(Kind.BLANK))), "TINYINT")
+                case Part.NUMBER | Part.DECIMAL:
+                    return null_part(part)
+
+        return TermValue(part, frozenset({Kind.BLANK}))

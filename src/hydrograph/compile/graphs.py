@@ -1,0 +1,67 @@
+"""GRAPH: static named graphs as quads beside a list of their names, so that empty graphs bind the name too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hydrograph.compile import sql
+from hydrograph.compile.context import Compilation
+from hydrograph.compile.program import StaticInput
+from hydrograph.compile.relation import Always, Demand, Encoded, Form, Part, Parts, Relation, form_columns, null_part
+from hydrograph.compile.sql import Sql
+from hydrograph.rdf.encoding import Kind, encode
+from hydrograph.rdf.terms import Iri, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraph:
+    """One static named graph: the rows of the quads with its name; without a name, one that the query does not see."""
+
+    quads: StaticInput
+    name: Iri | None
+
+    def conditions(self) -> list[Sql]:
+        """Return the test that a quad belongs to it."""
+        return [sql.FALSE.copy() if self.name is None else sql.equal(sql.col("g_id"), sql.num(encode(self.name).id))]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraphs:
+    """All static named graphs that a query sees, told apart by a hidden key."""
+
+    quads: StaticInput
+    names: StaticInput
+    key: str
+    only: tuple[Iri, ...] | None = None
+    """The graphs of FROM NAMED; None where the query names no graph, and so sees all."""
+
+    def conditions(self) -> list[Sql]:
+        """Return the test that a graph is one of those seen."""
+        if self.only is None:
+            return []
+        wanted = [sql.equal(sql.col("g_id"), sql.num(encode(name).id)) for name in self.only]
+        return [sql.any_of(wanted)]
+
+
+def graph_names(compilation: Compilation, graphs: NamedGraphs, variable: Variable | None, demand: Demand) -> Relation:
+    """Return the hidden key of every graph, and its name as `variable` where one is given."""
+    if graphs.names not in compilation.statics:
+        compilation.statics.append(graphs.names)
+    columns = [sql.alias(sql.col("g_id"), graphs.key)]
+    forms: dict[Variable, Form] = {}
+    if variable is not None:
+        form = forms[variable] = Encoded(demand.get(variable, frozenset()) | {Part.ID})
+        names = form_columns(compilation.stem(variable), form)
+        columns += [sql.alias(value, name) for name, value in zip(names, _parts(form.parts), strict=True)]
+    query = sql.from_(sql.select(*columns), graphs.names.name).where(*graphs.conditions(), copy=False)
+    stems = {known: compilation.stem(known) for known in forms}
+    return Relation(compilation.let(query, "graphs"), forms, frozenset(forms), (graphs.key,), Always(), stems)
+
+
+def _parts(parts: Parts) -> list[Sql]:
+    values = {
+        Part.ID: sql.col("g_id"),
+        Part.TEXT: sql.col("g"),
+        Part.KIND: sql.cast(sql.num(Kind.IRI), "TINYINT"),
+    }
+    return [values[part].copy() if part in values else null_part(part) for part in Part if part in parts]

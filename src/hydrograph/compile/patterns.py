@@ -1,0 +1,389 @@
+"""Patterns to steps: one match over the algebra, each operator in a module that cites its rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from sqlglot import exp
+
+from hydrograph.algebra.expressions import Aggregate, Call, Exists, Expression, Reference
+from hydrograph.algebra.nodes import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    PathPattern,
+    Pattern,
+    Project,
+    Reduced,
+    Slice,
+    TriplePattern,
+    Union,
+    Values,
+    Window,
+)
+from hydrograph.algebra.walk import certain, is_visible, variables
+from hydrograph.compile import sql
+from hydrograph.compile.aggregates import Grouping, group, group_demand
+from hydrograph.compile.context import Compilation, Inputs
+from hydrograph.compile.distinct import distinct
+from hydrograph.compile.exists import Asking, has_exists, paired, reads, with_outer
+from hydrograph.compile.expressions.conditions import condition
+from hydrograph.compile.expressions.needs import merge_demands, reads_clock
+from hydrograph.compile.extend import extended
+from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
+from hydrograph.compile.joins import join
+from hydrograph.compile.leaves import leaf
+from hydrograph.compile.paths import Paths, expanded
+from hydrograph.compile.program import SortKey, StreamInput
+from hydrograph.compile.relation import Demand, Encoded, Form, Part, Parts, Relation
+from hydrograph.compile.scope import Scope, completed, levelled, substituted, unit
+from hydrograph.compile.slices import Sequenced, by_rank, sequenced, sliced, with_sort_columns
+from hydrograph.compile.subtract import Outcome, agreeing, sharing, subtract
+from hydrograph.compile.union import union
+from hydrograph.compile.values import values
+from hydrograph.errors import QueryError
+from hydrograph.rdf.terms import Iri, Variable
+
+_ID: Parts = frozenset({Part.ID})
+_TEXT: Parts = frozenset({Part.TEXT})
+_ALL: Parts = frozenset(Part)
+
+
+def visible(pattern: Pattern) -> tuple[Variable, ...]:
+    """Return the variables in scope that a query text can name, in the order of their names."""
+    return tuple(sorted(variable for variable in variables(pattern) if is_visible(variable)))
+
+
+def compile_pattern(compilation: Compilation, pattern: Pattern, scope: Scope, demand: Demand) -> Relation:
+    """Return the rows of a pattern; `scope` says what its triple patterns read (A9)."""
+    match pattern:
+        case Bgp(patterns):
+            return _basic(compilation, patterns, scope, demand)
+        case PathPattern():
+            shorter = expanded(compilation, pattern)
+            if shorter is not None:
+                return compile_pattern(compilation, shorter, scope, demand)
+            return Paths(compilation, compile_pattern, scope).repeated(pattern, demand)
+        case Join(left, right):
+            return _joined(compilation, left, right, scope, demand)
+        case LeftJoin():
+            return _optional(compilation, pattern, scope, demand)
+        case Minus(left, right):
+            return _minus(compilation, left, right, scope, demand)
+        case Union(left, right):
+            first = compile_pattern(compilation, left, scope, demand)
+            return union(compilation, first, compile_pattern(compilation, right, scope, demand), demand)
+        case Filter(test, inner):
+            return _filtered(compilation, test, inner, scope, demand)
+        case Window(name, inner):
+            return _windowed(compilation, name, inner, scope, demand)
+        case Graph(name, inner):
+            return _graph(compilation, name, inner, scope, demand)
+        case Values():
+            given = merge_demands(demand, dict.fromkeys(pattern.variables, _ID))
+            rows = completed(compilation, Scope(scope.source), values(compilation, pattern, given), given)
+            return substituted(compilation, scope, rows, demand)
+        case Extend(inner, variable, expression):
+            return _extended(compilation, inner, variable, expression, scope, demand)
+        case Project(inner, kept):
+            narrowed = {variable: parts for variable, parts in demand.items() if variable in kept}
+            return only(compile_pattern(compilation, inner, scope.showing(kept), narrowed), kept)
+        case Distinct(inner) | Reduced(inner):
+            # REDUCED permits what DISTINCT does, and only that is the same in every plan.
+            visible = merge_demands(demand, dict.fromkeys(variables(inner), _ID))
+            return distinct(compilation, compile_pattern(compilation, inner, scope, visible))
+        case Group():
+            return _grouped(compilation, pattern, scope, demand)
+        case OrderBy(inner):
+            return compile_pattern(compilation, inner, scope, demand)  # inside a pattern solutions have no order
+        case Slice():
+            return in_order(compilation, sequenced(pattern), scope, demand)[0]
+        case _:
+            assert_never(pattern)
+
+
+def _basic(compilation: Compilation, patterns: tuple[TriplePattern, ...], scope: Scope, demand: Demand) -> Relation:
+    """Return a basic graph pattern: its triple patterns joined from left to right."""
+    if not patterns:
+        return completed(compilation, scope, unit(compilation), {})
+    *rest, last = patterns
+    if rest:
+        return _joined(compilation, Bgp(tuple(rest)), Bgp((last,)), scope, demand)
+    shared = dict.fromkeys(variables(Bgp(patterns)) & scope.seen, _ID)
+    rows = leaf(compilation, last, scope.source, merge_demands(demand, shared))
+    return substituted(compilation, scope, rows, demand)
+
+
+def _windowed(compilation: Compilation, name: Iri | Variable, inner: Pattern, scope: Scope, demand: Demand) -> Relation:
+    """Return a pattern over a window; a variable ranges over the named windows, empty ones included (A9)."""
+    if not isinstance(name, Variable):
+        rows = compile_pattern(compilation, inner, scope.reading(_window(compilation.inputs, name)), demand)
+        return completed(compilation, Scope(scope.source), rows, demand)
+    named = [window for window in compilation.inputs.windows if window is not None]
+    choices: list[Pattern] = [Join(Window(window, inner), Values((name,), ((window,),))) for window in named]
+    if not choices:
+        raise QueryError("WINDOW with a variable needs a named window; the query declares none")
+    pattern = choices[0]
+    for choice in choices[1:]:
+        pattern = Union(pattern, choice)
+    return compile_pattern(compilation, pattern, scope, demand)
+
+
+def _window(inputs: Inputs, name: Iri) -> StreamInput:
+    try:
+        return inputs.windows[name]
+    except KeyError:
+        known = ", ".join(f"<{known.value}>" for known in inputs.windows if known is not None) or "none"
+        raise QueryError(f"no window named <{name.value}>; declared windows: {known}") from None
+
+
+def _graph(compilation: Compilation, name: Iri | Variable, inner: Pattern, scope: Scope, demand: Demand) -> Relation:
+    """Return a pattern over a static named graph; a variable ranges over all of them.
+
+    The variable is bound after the pattern, so that inside it a MINUS does not share it.
+    """
+    inputs = compilation.inputs
+    if inputs.quads is None or inputs.graphs is None:
+        raise QueryError("GRAPH reads static named graphs, and none is given; give static data with a graph name")
+    if not isinstance(name, Variable):
+        seen = inputs.only is None or name in inputs.only
+        source = NamedGraph(inputs.quads, name if seen else None)
+        rows = compile_pattern(compilation, inner, scope.reading(source), demand)
+        return completed(compilation, Scope(scope.source), rows, demand)
+    graphs = NamedGraphs(inputs.quads, inputs.graphs, compilation.name("graph"), inputs.only)
+    wanted = merge_demands(demand, {name: _ID} if name in variables(inner) else {})
+    inside = compile_pattern(compilation, inner, scope.reading(graphs), wanted)
+    named = graph_names(compilation, graphs, name, demand)
+    joined = join(compilation, inside, named, demand)
+    found = replace(joined, keys=tuple(key for key in joined.keys if key != graphs.key))
+    found = completed(compilation, Scope(scope.source), found, demand)
+    if scope.seed is not None and name in scope.seen and name not in inside.forms:
+        found = substituted(compilation, scope, found, demand)
+    return found
+
+
+def _joined(compilation: Compilation, left: Pattern, right: Pattern, scope: Scope, demand: Demand) -> Relation:
+    """Return a join; a shared variable's text is carried by one side only, if that surely binds it."""
+    ours, theirs = _asked(left, right, demand)
+    first = compile_pattern(compilation, left, scope, ours)
+    second = compile_pattern(compilation, right, scope, theirs)
+    return join(compilation, first, second, demand)
+
+
+def _asked(left: Pattern, right: Pattern, demand: Demand) -> tuple[dict[Variable, Parts], dict[Variable, Parts]]:
+    """Return what a join asks of its sides."""
+    ours, theirs = variables(left), variables(right)
+    sure = certain(left), certain(right)
+    # What only static rows carry is never moved between tasks, so they give the parts of shared variables.
+    from_right = _is_static(right) and not _is_static(left)
+    asked: tuple[dict[Variable, Parts], dict[Variable, Parts]] = ({}, {})
+    for variable, parts in (*demand.items(), *((shared, _ID) for shared in ours & theirs if shared not in demand)):
+        wanted = parts | _ID if variable in ours and variable in theirs else parts
+        sides = [side for side, known in enumerate((ours, theirs)) if variable in known]
+        giving = [side for side in sides if variable in sure[side]]
+        giver = (giving[-1] if from_right else giving[0]) if giving else None
+        for side in sides:
+            asked[side][variable] = wanted if giver in (None, side) else _ID
+    return asked
+
+
+def _is_static(pattern: Pattern) -> bool:
+    """Tell whether a pattern reads no window."""
+    match pattern:
+        case Window():
+            return False
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            return _is_static(left) and _is_static(right)
+        case Filter(_, inner) | Extend(inner) | Graph(_, inner) | Group(inner) | Project(inner):
+            return _is_static(inner)
+        case Distinct(inner) | Reduced(inner) | OrderBy(inner) | Slice(inner):
+            return _is_static(inner)
+        case Bgp() | PathPattern() | Values():
+            return True
+        case _:
+            assert_never(pattern)
+
+
+def _optional(compilation: Compilation, pattern: LeftJoin, scope: Scope, demand: Demand) -> Relation:
+    """Return an OPTIONAL (S22): pairs that satisfy the condition, and left rows where they have none."""
+    test = pattern.condition
+    left, right = pattern.left, pattern.right
+    if test is not None and (has_exists(test) or reads_clock(test)):
+        return _optional_exists(compilation, pattern, scope, demand)
+    read = reads(test) if test is not None else {}
+    ours, theirs = variables(left), variables(right)
+    wanted = merge_demands(demand, read, dict.fromkeys(ours & theirs, _ID))
+    sure = certain(left)
+    first = compile_pattern(compilation, left, scope, {v: parts for v, parts in wanted.items() if v in ours})
+    asked = {v: _ID if v in sure else parts for v, parts in wanted.items() if v in theirs}
+    second = compile_pattern(compilation, right, scope, asked)
+    first = levelled(compilation, first, second)
+    on = agreeing(first, second)
+    if test is not None:
+        first = with_outer(compilation, scope, first, test)
+        on = agreeing(first, second)
+        on.append(condition(test, paired(first, second), compilation.constant))
+    rows = subtract(compilation, first, second, on, Outcome.OPTIONAL, demand)
+    return narrowed(only(rows, tuple(v for v in rows.forms if v in ours | theirs)), demand)
+
+
+def _optional_exists(compilation: Compilation, pattern: LeftJoin, scope: Scope, demand: Demand) -> Relation:
+    """Return an OPTIONAL whose condition asks for a pattern: the pairs first, then what of the left rows has none."""
+    assert pattern.condition is not None
+    ours, theirs = variables(pattern.left), variables(pattern.right)
+    outer: Pattern = pattern.left
+    copies: dict[Variable, Variable] = {}
+    for variable in (ours & theirs) - certain(pattern.left):
+        # A pair may bind what its left row does not; a copy tells what that row had.
+        copies[variable] = compilation.fresh()
+        outer = Extend(outer, copies[variable], Reference(variable))
+    own = [copies.get(variable, variable) for variable in ours]
+    both = merge_demands(demand, reads(pattern.condition), dict.fromkeys((*ours, *own), _ID))
+    left = compile_pattern(compilation, outer, scope, {v: parts for v, parts in both.items() if v in ours or v in own})
+    left = compilation.keep(left)
+    right = compile_pattern(compilation, pattern.right, scope, {v: parts for v, parts in both.items() if v in theirs})
+    pairs = join(compilation, left, right, both)
+    pairs = compilation.keep(_where(compilation, pattern.condition, pairs, scope, both))
+    left = levelled(compilation, left, pairs)
+    same = agreeing(replace(left, forms={}), replace(pairs, forms={}))
+    same += [
+        exp.NullSafeEQ(this=left.part(v, Part.ID, "l"), expression=pairs.part(v, Part.ID, "r"))
+        for v in own
+        if v in left.forms
+    ]
+    alone = subtract(compilation, left, pairs, same, Outcome.WITHOUT)
+    kept = tuple(ours | theirs)
+    return union(compilation, only(pairs, kept), only(alone, kept), demand)
+
+
+def _minus(compilation: Compilation, left: Pattern, right: Pattern, scope: Scope, demand: Demand) -> Relation:
+    """Return a MINUS (S23): left rows where no compatible right row shares a bound variable with them."""
+    shared = dict.fromkeys(variables(left) & variables(right), _ID)
+    first = compile_pattern(compilation, left, scope, merge_demands(demand, shared))
+    if not shared:
+        return first
+    second = compile_pattern(compilation, right, scope, shared)
+    first = levelled(compilation, first, second)
+    on = agreeing(first, second) + sharing(first, second, frozenset(shared))
+    return narrowed(subtract(compilation, first, second, on, Outcome.WITHOUT), demand)
+
+
+def _filtered(compilation: Compilation, test: Expression, inner: Pattern, scope: Scope, demand: Demand) -> Relation:
+    rows = compile_pattern(compilation, inner, scope, merge_demands(demand, reads(test)))
+    return _where(compilation, test, rows, scope, demand)
+
+
+def _where(compilation: Compilation, test: Expression, rows: Relation, scope: Scope, demand: Demand) -> Relation:
+    """Return the rows for which the condition holds."""
+    known = tuple(rows.forms)
+    rows = with_outer(compilation, scope, rows, test)
+    asking = Asking(compilation, compile_pattern, scope)
+    if isinstance(test, Exists):
+        rows = asking.filtered(rows, test)
+        return narrowed(only(rows, known), demand)
+    rows, plain = asking.marked(rows, test)
+    if reads_clock(plain):
+        rows = by_rank(compilation, rows)
+    kept = narrowed(only(rows, known), demand)
+    query = sql.from_(sql.select(*_columns(kept)), rows.name)
+    query = query.where(condition(plain, rows, compilation.constant), copy=False)
+    return compilation.step(kept, query, "filter")
+
+
+def _extended(
+    compilation: Compilation, inner: Pattern, variable: Variable, expression: Expression, scope: Scope, demand: Demand
+) -> Relation:
+    """Return the rows with one more variable (BIND, SELECT and GROUP BY expressions)."""
+    below = {v: parts for v, parts in demand.items() if v != variable}
+    if isinstance(expression, Reference):
+        read: Demand = {expression.variable: demand.get(variable, frozenset())}
+    else:
+        read = reads(expression)
+    rows = compile_pattern(compilation, inner, scope, merge_demands(below, read))
+    known = tuple(rows.forms)
+    rows = with_outer(compilation, scope, rows, expression)
+    rows, plain = Asking(compilation, compile_pattern, scope).marked(rows, expression)
+    if reads_clock(plain):
+        rows = by_rank(compilation, rows)
+    rows = extended(compilation, rows, variable, plain)
+    return only(rows, (*known, variable))
+
+
+def _grouped(compilation: Compilation, pattern: Group, scope: Scope, demand: Demand) -> Relation:
+    """Return groups; what aggregates read is bound to variables first."""
+    inner = pattern.inner
+    aggregates: list[tuple[Variable, Aggregate]] = []
+    lexical: dict[Variable, Variable] = {}
+    for output, aggregate in pattern.aggregates:
+        argument = aggregate.argument
+        if argument is not None and not isinstance(argument, Reference):
+            bound = compilation.fresh()
+            inner = Extend(inner, bound, argument)
+            argument = Reference(bound)
+        if aggregate.name == "GROUP_CONCAT" and argument is not None:
+            lexical[output] = compilation.fresh()
+            inner = Extend(inner, lexical[output], Call("STR", (argument,)))
+        # The least of distinct terms is the least of all.
+        distinct_terms = aggregate.distinct and aggregate.name not in ("MIN", "MAX", "SAMPLE")
+        aggregates.append((output, replace(aggregate, argument=argument, distinct=distinct_terms)))
+    everything = visible(pattern.inner)
+    grouping = Grouping(pattern.keys, tuple(aggregates), everything, lexical, implicit=pattern.implicit)
+    rows = compile_pattern(compilation, inner, scope, group_demand(grouping, demand))
+    return group(compilation, rows, grouping, scope)
+
+
+def in_order(
+    compilation: Compilation, shape: Sequenced, scope: Scope, demand: Demand
+) -> tuple[Relation, tuple[SortKey, ...]]:
+    """Return ordered solutions and what orders them: the sort keys, or a number where they are cut as well (S26)."""
+    inner = shape.inner
+    order: list[tuple[Variable, bool]] = []
+    for condition_ in shape.order:
+        expression = condition_.expression
+        if isinstance(expression, Reference):
+            order.append((expression.variable, condition_.descending))
+        else:
+            bound = compilation.fresh()
+            inner = Extend(inner, bound, expression)
+            order.append((bound, condition_.descending))
+    kept = visible(shape.inner) if shape.kept is None else shape.kept
+    cut = shape.sliced or shape.distinct
+    wanted = merge_demands(demand, dict.fromkeys([variable for variable, _ in order], _ALL))
+    if cut:
+        wanted = merge_demands(wanted, dict.fromkeys(kept, _ALL))
+    rows = compile_pattern(compilation, inner, scope.showing(kept), wanted)
+    if cut:
+        rows, sorting = sliced(compilation, rows, order, replace(shape, kept=kept))
+    else:
+        rows, sorting = with_sort_columns(compilation, rows, order)
+    return narrowed(only(rows, kept), demand), sorting
+
+
+def _columns(relation: Relation) -> list[sql.Sql]:
+    return [sql.col(name) for name in relation.all_columns()] or [sql.alias(sql.num(1), "one")]
+
+
+def narrowed(relation: Relation, demand: Demand) -> Relation:
+    """Return the relation without the columns nobody reads any more."""
+    forms: dict[Variable, Form] = {}
+    for variable, form in relation.forms.items():
+        parts = demand.get(variable, frozenset())
+        if isinstance(form, Encoded):
+            forms[variable] = Encoded(form.parts & parts)
+        else:
+            forms[variable] = form if parts else Encoded(parts)
+    return replace(relation, forms=forms)
+
+
+def only(relation: Relation, kept: tuple[Variable, ...]) -> Relation:
+    """Return the relation with these variables in scope and no others."""
+    forms = {variable: relation.forms[variable] for variable in kept if variable in relation.forms}
+    return replace(relation, forms=forms, certain=relation.certain & frozenset(kept))

@@ -1,0 +1,231 @@
+"""S22-S24: what of a row is matched by another relation, and what is left of it.
+
+One left join, one window function, and up to three rows for every pair: the match, the gap before it, and the tail
+behind the last one. So each input is named once, however deep OPTIONALs are nested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from hydrograph.compile import sql
+from hydrograph.compile.context import Compilation
+from hydrograph.compile.distinct import covered_before
+from hydrograph.compile.joins import broadcast_hint, compatible, has_parts
+from hydrograph.compile.relation import (
+    Always,
+    Demand,
+    Encoded,
+    Form,
+    Part,
+    Ranks,
+    Relation,
+    Truth,
+    form_columns,
+    null_part,
+    overlap,
+)
+from hydrograph.compile.sql import Sql
+from hydrograph.rdf.terms import Variable
+
+_MATCH, _GAP, _TAIL = 0, 1, 2
+_ORDINAL, _HIT, _FROM, _TO, _COVERED, _LAST, _PIECE = "n", "hit", "m_lo", "m_hi", "m_before", "m_last", "piece"
+
+
+class Outcome(Enum):
+    """What becomes of a row that is matched at some of its instants."""
+
+    OPTIONAL = (_MATCH, _GAP, _TAIL)
+    """The pairs, and the row itself where there is none (S22)."""
+    WITHOUT = (_GAP, _TAIL)
+    """The row where it is not matched: MINUS and NOT EXISTS (S23, S24)."""
+    WITHIN = (_MATCH,)
+    """The row where it is matched, once: EXISTS (S24)."""
+    MARKED = (_TAIL, _GAP, _MATCH)
+    """The row everywhere, with a boolean: EXISTS inside a larger condition."""
+
+
+def agreeing(left: Relation, right: Relation) -> list[Sql]:
+    """Return the conditions that a row of each side are compatible and valid together."""
+    conditions = [sql.equal(sql.col(key, "l"), sql.col(key, "r")) for key in left.keys if key in right.keys]
+    conditions += [compatible(left, right, variable) for variable in left.forms if variable in right.forms]
+    return [*conditions, *overlap(left.validity, right.validity, "l", "r")]
+
+
+def sharing(left: Relation, right: Relation, counted: frozenset[Variable]) -> list[Sql]:
+    """Return the condition that both rows bind a variable: none if one is certain to be, FALSE if none can be (S23)."""
+    shared = [variable for variable in left.forms if variable in right.forms and variable in counted]
+    if any(variable in left.certain and variable in right.certain for variable in shared):
+        return []
+    both = []
+    for variable in shared:
+        tests = [
+            sql.not_null(side.part(variable, Part.ID, name))
+            for side, name in ((left, "l"), (right, "r"))
+            if variable not in side.certain
+        ]
+        both.append(exp.paren(sql.all_of(tests)))
+    return [exp.paren(sql.any_of(both))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """A column of the answer that depends on the match: its value in a pair, and where there is none."""
+
+    name: str
+    paired: Sql
+    alone: Sql
+
+
+def subtract(
+    compilation: Compilation,
+    left: Relation,
+    right: Relation,
+    on: list[Sql],
+    outcome: Outcome,
+    demand: Demand | None = None,
+    mark: Variable | None = None,
+) -> Relation:
+    """Return the rows of `left`, split at the borders of what `right` matches; the two are named l and r in `on`.
+
+    If only `right` has intervals, the caller has given `left` some (`levelled`).
+    """
+    static = isinstance(left.validity, Always)
+    assert not static or isinstance(right.validity, Always)
+    assert frozenset(right.keys) <= frozenset(left.keys) or outcome is not Outcome.OPTIONAL
+    span = Ranks() if isinstance(left.validity, Always) else left.validity
+    forms, added = _outputs(compilation, left, right, outcome, demand or {}, mark)
+    pieces = _pieces(compilation, left, right, on, span, added)
+    certain = left.certain | ({mark} if mark is not None else frozenset())
+    stems = {**left.names, **{variable: compilation.stem(variable) for variable in forms if variable not in left.forms}}
+    result = Relation(left.name, forms, certain, left.keys, left.validity, stems)
+    query = _emitted(pieces, left, result, span, outcome, added, mark)
+    purpose = {Outcome.OPTIONAL: "optional", Outcome.WITHOUT: "without", Outcome.WITHIN: "within"}
+    return compilation.step(result, query, purpose.get(outcome, "marked"))
+
+
+def _outputs(
+    compilation: Compilation,
+    left: Relation,
+    right: Relation,
+    outcome: Outcome,
+    demand: Demand,
+    mark: Variable | None,
+) -> tuple[dict[Variable, Form], list[_Added]]:
+    forms = dict(left.forms)
+    if mark is not None:
+        forms[mark] = Truth()
+    added: list[_Added] = []
+    if outcome is not Outcome.OPTIONAL:
+        return forms, added
+    for variable in (*left.forms, *(variable for variable in right.forms if variable not in left.forms)):
+        wanted = demand.get(variable, frozenset())
+        if variable not in right.forms or (variable in left.certain and has_parts(left, variable, wanted)):
+            continue
+        form = right.forms[variable] if variable not in left.forms and wanted else Encoded(wanted)
+        if isinstance(form, Encoded):
+            form = Encoded(wanted)
+            parts = [part for part in Part if part in wanted]
+            paired = [right.part(variable, part, "r") for part in parts]
+            alone = [null_part(part) for part in parts]
+            if variable in left.forms:
+                paired = [
+                    sql.coalesce(left.part(variable, part, "l"), value)
+                    for part, value in zip(parts, paired, strict=True)
+                ]
+                alone = [left.part(variable, part) for part in parts]
+        else:
+            columns = form_columns(right.names[variable], form)
+            paired = [sql.col(column, "r") for column in columns]
+            alone = [sql.NULL.copy() for _ in columns]
+        forms[variable] = form
+        names = form_columns(compilation.stem(variable), form)
+        added += [_Added(*each) for each in zip(names, paired, alone, strict=True)]
+    return forms, added
+
+
+def row_identity(rows: Relation) -> list[str]:
+    """Return the columns that tell rows apart; equal rows are interchangeable."""
+    names = [*rows.keys, *rows.validity.columns]
+    for variable, form in rows.forms.items():
+        by_id = isinstance(form, Encoded) and Part.ID in form.parts
+        names += [rows.column(variable, Part.ID)] if by_id else rows.columns(variable)
+    return names
+
+
+def _pieces(
+    compilation: Compilation, left: Relation, right: Relation, on: list[Sql], span: Ranks, added: list[_Added]
+) -> exp.Select:
+    """Return every pair with its interval and what earlier pairs of the same left row cover."""
+    identity = [sql.col(name) for name in row_identity(left)]
+    ordinal = sql.window(exp.RowNumber(), identity or [sql.num(0)], [(identity or [sql.num(0)])[0].copy()])
+    own = [sql.col(name) for name in left.all_columns()]
+    stamps = [] if span is left.validity else [sql.alias(sql.num(0), span.lo), sql.alias(sql.num(1), span.hi)]
+    numbered = sql.from_(sql.select(*own, *stamps, sql.alias(ordinal, _ORDINAL)), left.name)
+    theirs = [sql.col(name) for name in right.all_columns()]
+    marked = sql.from_(sql.select(*theirs, sql.alias(sql.num(1), _HIT)), right.name)
+    names = [*left.all_columns(), *(span.columns if stamps else ()), _ORDINAL]
+    start, end = sql.col(span.lo, "l"), sql.col(span.hi, "l")
+    if isinstance(right.validity, Ranks):
+        start = sql.greatest(start, sql.col(right.validity.lo, "r"))
+        end = sql.least(end, sql.col(right.validity.hi, "r"))
+    hit = sql.not_null(sql.col(_HIT, "r"))
+    pairs = sql.select(
+        *[sql.alias(sql.col(name, "l"), name) for name in names],
+        *[sql.alias(each.paired, f"{each.name}_m") for each in added],
+        sql.alias(sql.when((hit, start)), _FROM),
+        sql.alias(sql.when((hit.copy(), end)), _TO),
+    )
+    pairs = pairs.from_(numbered.subquery("l", copy=False), copy=False).join(
+        marked.subquery("r", copy=False), on=sql.all_of(on), join_type="left", copy=False
+    )
+    hint = broadcast_hint(compilation, left, right)
+    if hint == "BROADCAST(r)":
+        pairs = pairs.hint(hint, dialect="spark", copy=False)
+    within = [sql.col(name) for name in (*row_identity(left), _ORDINAL)]
+    order = [sql.col(_FROM), sql.col(_TO)]
+    covered = covered_before([column.copy() for column in within], _FROM, _TO)
+    last = sql.is_null(sql.window(exp.Lead(this=sql.col(_FROM)), within, order))
+    return sql.select(exp.Star(), sql.alias(covered, _COVERED), sql.alias(last, _LAST)).from_(
+        pairs.subquery("p", copy=False), copy=False
+    )
+
+
+def _emitted(
+    pieces: exp.Select,
+    left: Relation,
+    result: Relation,
+    span: Ranks,
+    outcome: Outcome,
+    added: list[_Added],
+    mark: Variable | None,
+) -> exp.Select:
+    """Return the pieces that are asked for, each with its interval."""
+    emitted = exp.Explode(this=exp.Array(expressions=[sql.num(piece) for piece in sorted(outcome.value)]))
+    spread = sql.select(exp.Star(), sql.alias(emitted, _PIECE)).from_(pieces.subquery("w", copy=False), copy=False)
+    starts, ends = sql.col(span.lo), sql.col(span.hi)
+    covered = sql.coalesce(sql.col(_COVERED), starts.copy())
+    begin = sql.col(_FROM)
+    if outcome is not Outcome.OPTIONAL:  # each instant once, however many pairs there are
+        begin = sql.greatest(begin, sql.coalesce(sql.col(_COVERED), sql.col(_FROM)))
+    behind = sql.greatest(covered.copy(), sql.coalesce(sql.col(_TO), starts.copy()))
+    is_match, is_gap = (sql.equal(sql.col(_PIECE), sql.num(piece)) for piece in (_MATCH, _GAP))
+    lo = sql.when((is_match, begin), (is_gap, covered), (sql.col(_LAST), behind))
+    hi = sql.when((is_match.copy(), sql.col(_TO)), (is_gap.copy(), sql.col(_FROM)), otherwise=ends)
+    values = {each.name: sql.when((is_match.copy(), sql.col(f"{each.name}_m")), otherwise=each.alone) for each in added}
+    if mark is not None:
+        values[result.columns(mark)[0]] = is_match.copy()
+    names = [name for name in result.all_columns() if name not in left.validity.columns]
+    cut = sql.select(
+        *[sql.alias(values[name], name) if name in values else sql.col(name) for name in names],
+        sql.alias(lo, "new_lo"),
+        sql.alias(hi, "new_hi"),
+    ).from_(spread.subquery("x", copy=False), copy=False)
+    columns = [sql.col(name) for name in names]
+    if left.validity.columns:
+        columns += [sql.alias(sql.col("new_lo"), span.lo), sql.alias(sql.col("new_hi"), span.hi)]
+    query = sql.select(*columns or [sql.alias(sql.num(1), "one")]).from_(cut.subquery("y", copy=False), copy=False)
+    return query.where(sql.less(sql.col("new_lo"), sql.col("new_hi")), copy=False)

@@ -1,0 +1,86 @@
+"""Every rule keeps every answer: with no rule, with each alone, and with all in another order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from hydrograph.algebra.expressions import Exists
+from hydrograph.algebra.nodes import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Join,
+    LeftJoin,
+    Pattern,
+    Project,
+    TriplePattern,
+    Window,
+)
+from hydrograph.algebra.walk import subpatterns, variables
+from hydrograph.bench.engines import replay
+from hydrograph.bench.oracle.cases import FULL, Case, random_case
+from hydrograph.bench.oracle.compare import compare_reports
+from hydrograph.optimizer import RULES, Rule, optimize
+from hydrograph.optimizer.push_windows import push_windows
+from hydrograph.rdf.terms import Iri, Variable
+from hydrograph.runtime.plan import plan
+
+FIRST_SEED, CASES = 80_000, 25
+ORDERS: tuple[tuple[Rule, ...], ...] = ((), *((rule,) for rule in RULES), tuple(reversed(RULES)))
+W = Iri("urn:w")
+
+
+def names(rules: tuple[Rule, ...]) -> str:
+    return "-".join(rule.__name__ for rule in rules) or "none"
+
+
+@pytest.mark.parametrize("rules", ORDERS, ids=names)
+def test_rules_keep_the_answers(rules: tuple[Rule, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def planned(case: Case) -> object:
+        return plan(case.query, case.profile, case.t0, rules)
+
+    monkeypatch.setattr(replay, "case_plan", planned)
+    for seed in range(FIRST_SEED, FIRST_SEED + CASES):
+        case = random_case(seed, FULL)
+        assert not compare_reports(case.expected(), replay.answer(case)), f"seed {seed}"
+
+
+def test_rules_keep_the_variables_of_random_patterns() -> None:
+    for seed in range(FIRST_SEED, FIRST_SEED + 200):
+        pattern = random_case(seed, FULL).query.pattern
+        assert variables(optimize(pattern)) == variables(pattern), f"seed {seed}"
+
+
+def test_a_window_reaches_the_pattern_of_an_exists() -> None:
+    triple = Bgp((TriplePattern(Variable("a"), Iri("urn:p"), Variable("b")),))
+    pushed = push_windows(Window(W, Filter(Exists(Filter(Exists(triple), triple)), triple)))
+    blocks = [node for node in subpatterns(pushed) if isinstance(node, Bgp)]
+    windows = [node for node in subpatterns(pushed) if isinstance(node, Window)]
+    assert len(blocks) == len(windows) == 3
+    assert all(window == Window(W, triple) for window in windows)
+
+
+def nested(depth: int) -> Pattern:
+    fresh = (Variable(f"v{number}") for number in count())
+    pattern: Pattern = Bgp((TriplePattern(next(fresh), Iri("urn:p"), next(fresh)),))
+    for _ in range(depth):
+        other = Bgp((TriplePattern(next(fresh), Iri("urn:p"), next(fresh)),))
+        pattern = Distinct(LeftJoin(Join(pattern, other), replace(other)))
+    return pattern
+
+
+def test_deep_patterns_are_rewritten_in_linear_time() -> None:
+    deep = nested(60)
+    assert variables(optimize(deep)) == variables(deep)
+
+
+def test_an_assignment_nobody_reads_is_left_out() -> None:
+    from hydrograph.algebra.expressions import Reference
+
+    a, b, c = (Variable(name) for name in "abc")
+    triple = Bgp((TriplePattern(a, Iri("urn:p"), b),))
+    assert optimize(Project(Extend(triple, c, Reference(b)), (a,))) == Project(triple, (a,))
