@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock bench-replay clean
+.PHONY: help setup demo test test-slow check format lock bench-replay clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,10 +47,13 @@ demo: $(READY) ## generate a stream, answer queries over it, check the answers, 
 
 test: $(READY) ## run all tests: first those without Spark in parallel, then those with it in one process
 	@start=$$(date +%s); \
-	$(BIN)/python -m pytest -q -m "not spark" -n logical --maxprocesses 8; pure=$$?; \
-	$(BIN)/python -m pytest -q -m spark; spark=$$?; \
+	$(BIN)/python -m pytest -q -m "not spark and not slow" -n logical --maxprocesses 8; pure=$$?; \
+	$(BIN)/python -m pytest -q -m "spark and not slow"; spark=$$?; \
 	echo "make test: $$(($$(date +%s) - start)) s in all"; \
 	test $$pure -eq 0 && test $$spark -eq 0
+
+test-slow: $(READY) ## run the long suites that `make test` leaves out
+	$(BIN)/python -m pytest -q -m slow
 
 check: $(READY) ## formatting, lint, types and the direction of imports
 	$(BIN)/ruff format --check .

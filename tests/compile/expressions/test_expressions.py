@@ -335,7 +335,7 @@ def test_every_part_of_a_computed_term_is_that_of_its_encoding(cases: list[Case]
         for output in outputs
         for part in Part
     ]
-    inner = cast("exp.Select", query).subquery("q", copy=False)
+    inner = query.subquery("q", copy=False)
     table = run_locally(
         print_sql(sql.select(*parts).from_(inner, copy=False), Target.DUCKDB), {**PARAMETERS, **plan.constants}, rows
     )
