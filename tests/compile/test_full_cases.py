@@ -20,7 +20,7 @@ from hydrograph.bench.oracle.prepare import in_scope
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 
 FIRST_SEED = 60_000
-CASES = int(os.environ.get("HYDROGRAPH_CASES", "300"))
+CASES = int(os.environ.get("HYDROGRAPH_CASES", "1000"))
 BLOCK = 50
 QUICK = 4
 """Blocks that run always; the others are marked slow."""
