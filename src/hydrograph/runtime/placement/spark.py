@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.errors import DataError, HydrographError, RunError
+from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
 from hydrograph.runtime.placement.drive import drive
 
@@ -119,10 +119,9 @@ def collect(frame: DataFrame) -> pa.Table:
         raise run_error(error) from None
 
 
-def run_error(error: Exception) -> HydrographError:
-    """Return the error of a failed Spark job: the data's own words if it says what is wrong with it."""
-    words = str(error)
-    marker = "hydrograph: "
-    if marker in words:
-        return DataError(words.split(marker, 1)[1].split("\n", 1)[0].split("' (of class", 1)[0].strip())
-    return RunError(f"the Spark job failed: {words.strip().splitlines()[0][:500]}")
+def run_error(error: Exception) -> Exception:
+    """Return the error of a failed Spark job: what is wrong with the data, if that is why it failed."""
+    from hydrograph.streams.formats.tnt_spark import data_error
+
+    words = str(error).strip().splitlines()
+    return data_error(error) or RunError(f"the Spark job failed: {words[0][:500] if words else type(error).__name__}")
