@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -45,12 +49,31 @@ def _start(master: str, memory: str) -> SparkSession:
     builder = SparkSession.builder.appName("hydrograph").master(master)
     for name, value in _settings(memory).items():
         builder = builder.config(name, value)
-    try:
-        session = builder.getOrCreate()
-    except (PySparkException, PySparkRuntimeError) as error:
-        raise RunError(f"Spark did not start: {str(error).splitlines()[0]}") from error
-    session.sparkContext.setLogLevel("OFF")
+    with _java_words() as words:
+        try:
+            session = builder.getOrCreate()
+            session.sparkContext.setLogLevel("OFF")
+        except (PySparkException, PySparkRuntimeError) as error:
+            said = words.read_text("utf-8", "replace").strip()
+            raise RunError(f"Spark did not start: {str(error).splitlines()[0]}\n{said}".strip()) from error
     return session
+
+
+@contextmanager
+def _java_words() -> Iterator[Path]:
+    """Give the file that gets what Java writes to standard error; it is shown only if Spark does not start.
+
+    Java greets with several lines that nobody asked for, before any setting can tell it not to.
+    """
+    sys.stderr.flush()
+    with tempfile.NamedTemporaryFile(prefix="hydrograph-java-", suffix=".log") as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield Path(file.name)
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _settings(memory: str) -> dict[str, str]:
