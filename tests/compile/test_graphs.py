@@ -83,10 +83,8 @@ def reports(text: str, chunk_windows: int | None, session: SparkSession | None =
         placed.add_table("static", encode_triples(DEFAULT))
         placed.add_table("quads", quads())
         placed.add_table("graphs", pa.table({"g": [name.text for name in names], "g_id": [name.id for name in names]}))
-        if program.reads_domain:
-            columns = [*(["chunk"] if chunks is not None else []), "lo", "hi"]
-            schema = pa.schema([(name, pa.int64()) for name in columns])
-            placed.add_table("domain", pa.Table.from_pylist(replay.domain(chunks, ranks), schema))
+        if program.domain is not None:
+            placed.add_table(program.domain, replay.domain_table(replay.domain(chunks, ranks), chunks))
         table = as_columns(placed.rows(program, by_report(program), replay.parameters(planned, program, ranks)))
     found: dict[int, list[Row]] = defaultdict(list)
     for rank, row in zip(table["r"], rows_of(program, table), strict=True):

@@ -79,7 +79,7 @@ def compile_query(
         outputs=outputs,
         operator=operator,
         keys=relation.keys,
-        reads_domain=compilation.reads_domain,
+        domain=inputs.domain if compilation.reads_domain else None,
         constants=dict(compilation.constants),
         order=order,
     )

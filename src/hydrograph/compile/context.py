@@ -32,6 +32,8 @@ class Inputs:
     """The names `g` and `g_id` of the static named graphs, empty ones included."""
     merged: tuple[Iri, ...] = ()
     """The named graphs that FROM makes part of the default graph."""
+    domain: str = DOMAIN
+    """The name of the table of evaluated ranks."""
     only: tuple[Iri, ...] | None = None
     """The graphs of FROM NAMED; None where the query names no graph at all, and so sees all."""
 
@@ -92,4 +94,4 @@ class Compilation:
         """Return the evaluated ranks, one row for each value of the hidden keys."""
         self.reads_domain = True
         keys = (*self.inputs.keys, *(("chunk",) if self.inputs.chunking is not None else ()))
-        return Relation(DOMAIN, {}, frozenset(), keys, Ranks(), {})
+        return Relation(self.inputs.domain, {}, frozenset(), keys, Ranks(), {})

@@ -130,8 +130,8 @@ class Program:
     operator: StreamOperator
     keys: tuple[str, ...]
     """The hidden keys that the answer still carries."""
-    reads_domain: bool
-    """Whether a step reads the table of evaluated ranks."""
+    domain: str | None
+    """The table of evaluated ranks; None where no step reads it."""
     constants: Mapping[str, str]
     """The texts of the query that go in as parameters, by name."""
     order: tuple[SortKey, ...] = ()

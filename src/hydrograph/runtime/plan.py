@@ -11,7 +11,7 @@ from hydrograph.algebra.walk import children
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.compile.compiler import answer_columns, compile_query, has_order
 from hydrograph.compile.context import Inputs
-from hydrograph.compile.program import Chunking, Program, SetMaking, StaticInput, StreamInput
+from hydrograph.compile.program import DOMAIN, Chunking, Program, SetMaking, StaticInput, StreamInput
 from hydrograph.errors import QueryError, UnsupportedError
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.rdf.terms import Iri
@@ -63,14 +63,15 @@ class Plan:
         inputs = Inputs(
             windows,
             {None: StaticInput(f"{prefix}static")} if facts.static else {},
-            keys,
-            chunking,
-            facts.broadcast,
-            facts.exact_numbers,
-            StaticInput(f"{prefix}quads") if facts.named else None,
-            StaticInput(f"{prefix}graphs") if facts.named else None,
-            self.query.dataset.default if facts.named else (),
-            self.query.dataset.named if self.query.dataset.default or self.query.dataset.named else None,
+            keys=keys,
+            chunking=chunking,
+            broadcast=facts.broadcast,
+            exact_numbers=facts.exact_numbers,
+            quads=StaticInput(f"{prefix}quads") if facts.named else None,
+            graphs=StaticInput(f"{prefix}graphs") if facts.named else None,
+            merged=self.query.dataset.default if facts.named else (),
+            only=self.query.dataset.named if self.query.dataset.default or self.query.dataset.named else None,
+            domain=f"{prefix}{DOMAIN}",
         )
         query = ContinuousQuery(self.query.form, self.pattern, self.query.windows, self.query.dataset)
         return compile_query(query, inputs, self.operator, set_differences=self.profile.r2s_set)

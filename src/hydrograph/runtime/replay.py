@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from hydrograph.compile.program import Chunking, Program
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row
@@ -87,6 +89,12 @@ def domain(chunks: Chunking | None, ranks: Ranks) -> list[dict[str, int]]:
         lo, hi = max(ranks.start, chunk * chunks.ranks), min(ranks.end, (chunk + 1) * chunks.ranks)
         rows.append({"chunk": chunk, "lo": lo, "hi": hi})
     return rows
+
+
+def domain_table(rows: list[dict[str, int]], chunks: Chunking | None, keys: tuple[str, ...] = ()) -> pa.Table:
+    """Return the rows of the domain as a table, with the hidden keys that inputs carry."""
+    names = [*keys, *(["chunk"] if chunks is not None else []), "lo", "hi"]
+    return pa.Table.from_pylist(rows, pa.schema([(name, pa.int64()) for name in names]))
 
 
 def reports_of(plan: Plan, ranks: Ranks, rows: Mapping[int, Sequence[Row]]) -> Iterator[Report]:

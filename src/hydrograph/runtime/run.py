@@ -325,10 +325,9 @@ class Run:
         for static in self.program.statics:
             assert self.data.static is not None
             placed.add_table(static.name, self.data.static)
-        if self.program.reads_domain:
+        if self.program.domain is not None:
             rows = replay.domain(self._chunks, self._ranks)
-            names = [*(["chunk"] if self._chunks is not None else []), "lo", "hi"]
-            placed.add_table("domain", pa.Table.from_pylist(rows, pa.schema([(name, pa.int64()) for name in names])))
+            placed.add_table(self.program.domain, replay.domain_table(rows, self._chunks))
 
 
 def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant] | None:

@@ -118,9 +118,8 @@ def _add_rest(
 ) -> None:
     for static in program.statics:
         placed.add_table(static.name, encode_triples(case.static.default))
-    if program.reads_domain:
-        names = [*keys, *(["chunk"] if chunks is not None else []), "lo", "hi"]
-        placed.add_table("domain", pa.Table.from_pylist(domain, pa.schema([(name, pa.int64()) for name in names])))
+    if program.domain is not None:
+        placed.add_table(program.domain, replay.domain_table(domain, chunks, keys))
 
 
 def as_expected(reports: Iterable[Report]) -> list[Expected]:
