@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -28,7 +28,7 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.run import Data, Options, Placement, Run
 from hydrograph.streams.sources import RecordedStream, open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.profile import PRESETS, RSPQL, Origin, Profile
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Location = str | Path
 Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream
+Static: TypeAlias = Mapping[str, Location] | Mapping[str | None, Location] | Location | StaticGraphs | pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Query:
     def over(
         self,
         streams: Streams,
-        static: Location | pa.Table | None = None,
+        static: Static | None = None,
         *,
         t0: Instant | None = None,
         after: Instant | None = None,
@@ -61,8 +62,10 @@ class Query:
     ) -> Run:
         """Bind data to the query; the run is a context manager that gives reports, a DataFrame or pandas.
 
-        `streams` maps IRIs to files, or is one file where the query reads one stream. Reports are those in
-        `(after, until]`. A given `session`, or else the active one, is used and left as it is.
+        `streams` maps IRIs to files, or is one file where the query reads one stream. `static` is a file with the
+        default graph, and named ones if it is TriG or N-Quads, or maps the IRIs of named graphs to files, None to
+        that of the default graph. Reports are those in `(after, until]`. A given `session`, or else the active one,
+        is used and left as it is.
         """
         options = Options(
             placement=_placement(placement),
@@ -111,8 +114,12 @@ def _stream(location: Location | RecordedStream, name: str) -> RecordedStream:
     return location if isinstance(location, RecordedStream) else open_stream(str(location), name=name)
 
 
-def _static(static: Location | pa.Table | None) -> pa.Table | None:
-    return read_static(str(static)) if isinstance(static, str | Path) else static
+def _static(static: Static | None) -> StaticGraphs:
+    if isinstance(static, StaticGraphs):
+        return static
+    if isinstance(static, Mapping):
+        return read_graphs((name, str(location)) for name, location in static.items())
+    return read_graphs([(None, str(static))]) if isinstance(static, str | Path) else StaticGraphs(static)
 
 
 def _placement(name: str) -> Placement:

@@ -88,3 +88,14 @@ def test_explain_says_what_windows_mean(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_demo_agrees_with_the_oracle(capsys: pytest.CaptureFixture[str]) -> None:
     assert "all equal to the oracle's" in run(capsys, "demo", "--placement", "local")
+
+
+def test_static_graphs_are_named_on_the_command_line(
+    detections: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, floor in (("old", 1), ("new", 2)):
+        (tmp_path / f"{name}.ttl").write_text(f"<http://ex.org/r1> <http://ex.org/floor> {floor} .")
+    text = MEET.replace("?room FROM", "?g ?floor FROM").replace("} }", "} GRAPH ?g { ?room :floor ?floor } }")
+    statics = [f"--static=http://ex.org/{name}={tmp_path / name}.ttl" for name in ("old", "new")]
+    out = run(capsys, "run", "-q", text, "--stream", str(detections), *statics, "-t", "csv")
+    assert out.splitlines() == ["t,g,floor", "10,http://ex.org/new,2", "10,http://ex.org/old,1"]

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from hydrograph.errors import DataError
-from hydrograph.streams.static import read_dataset, read_static, static_on_spark
+from hydrograph.streams.static import read_dataset, read_graphs, read_static, static_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,3 +91,22 @@ def test_spark_gives_the_same(tmp_path: Path, spark: SparkSession) -> None:
     here = read_static(str(tmp_path)).to_pylist()
     there = static_on_spark(str(tmp_path), spark).toArrow().to_pylist()
     assert sorted(map(str, here)) == sorted(map(str, there))
+
+
+def test_a_dataset_of_several_sources(tmp_path: Path) -> None:
+    (tmp_path / "g.trig").write_text("<urn:s> <urn:p> 1 . <urn:g> { <urn:s> <urn:p> 2 }")
+    (tmp_path / "g.ttl").write_text("<urn:s> <urn:p> 2 , 3 .")
+    graphs = read_graphs([(None, str(tmp_path / "g.trig")), ("urn:g", str(tmp_path / "g.ttl"))])
+    assert graphs.default is not None
+    assert graphs.default.num_rows == 1
+    assert graphs.named is not None
+    assert {name: table.num_rows for name, table in graphs.named.items()} == {"<urn:g>": 2}
+    assert graphs.quads().column("g").to_pylist() == ["<urn:g>"] * 2
+    assert graphs.names().column("g").to_pylist() == ["<urn:g>"]
+    assert read_graphs([(None, str(tmp_path / "g.ttl"))]).named is None
+
+
+def test_a_dataset_cannot_be_one_named_graph(tmp_path: Path) -> None:
+    (tmp_path / "g.trig").write_text("<urn:g> { <urn:s> <urn:p> 2 }")
+    with pytest.raises(DataError, match="expected the triples of the graph <urn:x>, got named graphs"):
+        read_graphs([("urn:x", str(tmp_path / "g.trig"))])

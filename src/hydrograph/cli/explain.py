@@ -19,7 +19,7 @@ PARTS = ("windows", "algebra", "optimized", "spark-sql", "duckdb-sql")
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Show only this; may be repeated.")
 @click.option("--spark-plan", is_flag=True, help="Show Spark's own plan too; needs --stream.")
 @click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream, for --spark-plan.")
-@click.option("--static", "statics", multiple=True, metavar="PATH", help="Static RDF, for --spark-plan.")
+@click.option("--static", "statics", multiple=True, metavar="[IRI=]PATH", help="Static RDF, for --spark-plan.")
 @click.option("--t0", type=int, default=0, metavar="MS", show_default=True, help="Where the first window opens.")
 def command(
     *,
@@ -36,7 +36,7 @@ def command(
     """Show a query's windows in plain words, its algebra before and after optimising, and its SQL."""
     query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset)
     planned = plan(query.algebra, query.profile, t0)
-    program = planned.program(Facts({}, static=True))
+    program = planned.program(Facts({}, static=True, named=True))
     sections = {
         "windows": windows_in_words(planned),
         "algebra": print_pattern(query.algebra.pattern),

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import pyarrow as pa
 
 from hydrograph.api import Query
-from hydrograph.errors import DataError, QueryError, UnsupportedError, UsageError
+from hydrograph.errors import DataError, QueryError, UsageError
 from hydrograph.language.lexer import MAX_BYTES
 from hydrograph.streams.formats.tnt import BadLines
 from hydrograph.streams.sources import RecordedStream, open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static import StaticGraphs, read_graphs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,14 +94,6 @@ def streams_of(query: Query, options: tuple[str, ...], bad_lines: str) -> dict[s
     return {name: open_stream(path, name=name, bad_lines=policy) for name, path in given.items()}
 
 
-def static_of(options: tuple[str, ...]) -> pa.Table | None:
-    """Return the static default graph that `--static PATH` gives; several are merged."""
-    tables = []
-    for option in options:
-        name, path = named(option)
-        if name is not None:
-            raise UnsupportedError(f"named static graphs are not supported yet: give {path} without an IRI")
-        tables.append(read_static(path))
-    if not tables:
-        return None
-    return pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+def static_of(options: tuple[str, ...]) -> StaticGraphs:
+    """Return the static graphs that `--static [IRI=]PATH` gives; what is given for one graph is merged."""
+    return read_graphs(map(named, options))

@@ -22,7 +22,9 @@ from hydrograph.runtime.run import Run
 @click.command(name="run")
 @query_options
 @click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream; - for stdin.")
-@click.option("--static", "statics", multiple=True, metavar="PATH", help="Static RDF, the default graph.")
+@click.option(
+    "--static", "statics", multiple=True, metavar="[IRI=]PATH", help="Static RDF: the default graph, or a named one."
+)
 @click.option("--t0", type=int, metavar="MS", help="Where the first window opens; 0 by default.")
 @click.option("--from", "after", type=int, metavar="MS", help="Report only after this instant.")
 @click.option("--until", type=int, metavar="MS", help="Report up to this instant.")

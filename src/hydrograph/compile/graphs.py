@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.program import StaticInput
@@ -59,9 +61,12 @@ def graph_names(compilation: Compilation, graphs: NamedGraphs, variable: Variabl
 
 
 def _parts(parts: Parts) -> list[Sql]:
+    # TriG names graphs with blank nodes too.
+    first = sql.call("left", sql.col("g"), exp.Literal.number(1))
+    kind = sql.when((sql.equal(first, sql.text("_")), sql.num(Kind.BLANK)), otherwise=sql.num(Kind.IRI))
     values = {
         Part.ID: sql.col("g_id"),
         Part.TEXT: sql.col("g"),
-        Part.KIND: sql.cast(sql.num(Kind.IRI), "TINYINT"),
+        Part.KIND: sql.cast(kind, "TINYINT"),
     }
     return [values[part].copy() if part in values else null_part(part) for part in Part if part in parts]

@@ -52,6 +52,8 @@ Step: TypeAlias = Let | Keep | Fixpoint
 
 DOMAIN = "domain"
 """The table of the evaluated ranks `[lo, hi)`, one row for each value of the hidden keys."""
+STATIC, QUADS, GRAPHS = "static", "quads", "graphs"
+"""The tables of the static default graph, of the named graphs' triples, and of the named graphs' names."""
 MAX_ROUNDS = 1_000
 """Rounds after which a property path is given up."""
 

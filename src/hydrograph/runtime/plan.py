@@ -11,7 +11,17 @@ from hydrograph.algebra.walk import children
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.compile.compiler import answer_columns, compile_query, has_order
 from hydrograph.compile.context import Inputs
-from hydrograph.compile.program import DOMAIN, Chunking, Program, SetMaking, StaticInput, StreamInput
+from hydrograph.compile.program import (
+    DOMAIN,
+    GRAPHS,
+    QUADS,
+    STATIC,
+    Chunking,
+    Program,
+    SetMaking,
+    StaticInput,
+    StreamInput,
+)
 from hydrograph.errors import QueryError, UnsupportedError
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.rdf.terms import Iri
@@ -62,13 +72,13 @@ class Plan:
             windows[window.name] = StreamInput(f"{prefix}w{number}", window.stream, grid, shift, making)
         inputs = Inputs(
             windows,
-            {None: StaticInput(f"{prefix}static")} if facts.static else {},
+            {None: StaticInput(f"{prefix}{STATIC}")} if facts.static else {},
             keys=keys,
             chunking=chunking,
             broadcast=facts.broadcast,
             exact_numbers=facts.exact_numbers,
-            quads=StaticInput(f"{prefix}quads") if facts.named else None,
-            graphs=StaticInput(f"{prefix}graphs") if facts.named else None,
+            quads=StaticInput(f"{prefix}{QUADS}") if facts.named else None,
+            graphs=StaticInput(f"{prefix}{GRAPHS}") if facts.named else None,
             merged=self.query.dataset.default if facts.named else (),
             only=self.query.dataset.named if self.query.dataset.default or self.query.dataset.named else None,
             domain=f"{prefix}{DOMAIN}",

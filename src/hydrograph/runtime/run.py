@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from hydrograph.compile.finals import by_report, by_stretch
-from hydrograph.compile.program import Chunking, Program, SetMaking
+from hydrograph.compile.program import GRAPHS, QUADS, STATIC, Chunking, Program, SetMaking
 from hydrograph.errors import UsageError
-from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.encoding import Kind, encode
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
@@ -30,6 +30,7 @@ from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams import sources
 from hydrograph.streams.sources import Bounds, RecordedStream
+from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
 
 if TYPE_CHECKING:
@@ -55,10 +56,10 @@ class Placement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a query runs over: streams by name, and the static default graph in the encoded schema."""
+    """What a query runs over: streams by name, and static graphs."""
 
     streams: Mapping[Iri, RecordedStream]
-    static: pa.Table | None = None
+    static: StaticGraphs = field(default_factory=StaticGraphs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +187,7 @@ class Run:
             if window.stream not in self.data.streams:
                 known = ", ".join(f"<{name.value}>" for name in self.data.streams) or "none"
                 raise UsageError(f"no stream is given for <{window.stream.value}>; given streams: {known}")
+        self._check_graphs()
         names = dict.fromkeys(window.stream for window in self.plan.query.windows)
         self._streams = {name: self._spool(self.data.streams[name]) for name in names}
         local = self._is_local()
@@ -193,6 +195,16 @@ class Run:
             self._open_local()
         else:
             self._open_spark()
+
+    def _check_graphs(self) -> None:
+        """Refuse a query that names a static graph nobody gave; a default graph satisfies any FROM."""
+        static, dataset = self.data.static, self.plan.query.dataset
+        wanted = (*(dataset.default if static.default is None else ()), *dataset.named)
+        given = static.named or {}
+        for name in wanted:
+            if encode(name).text not in given:
+                known = ", ".join(given) or "none"
+                raise UsageError(f"no static graph is given for <{name.value}>; given graphs: {known}")
 
     def _spool(self, stream: RecordedStream) -> RecordedStream:
         if stream.location != "-":
@@ -303,17 +315,19 @@ class Run:
         self._ranks = replay.report_ranks(self.plan, bounds, self.options.after, self.options.until)
         chunks = replay.chunking(self.plan, self._ranks, self._partitions()) if spark else None
         static = self.data.static
-        small = static is None or static.num_rows <= _BROADCAST_ROWS
-        prefix = self._spark.prefix if self._spark is not None else ""
-        facts = Facts(making, static is not None, small, exact)
-        self._program = self.plan.program(facts, chunks, prefix=prefix)
+        small = sum(table.num_rows for table in static.tables) <= _BROADCAST_ROWS
+        facts = Facts(making, static.default is not None, small, exact, static.named is not None)
+        self._program = self.plan.program(facts, chunks, prefix=self._prefix)
         self._chunks = chunks
 
     def _is_exact(self) -> bool:
         """Tell whether neither streams nor static data hold floats and doubles, as far as they say."""
-        static = self.data.static
-        kinds = set() if static is None else set(static.column("o_kind").unique().to_pylist())
+        kinds = {kind for table in self.data.static.tables for kind in table.column("o_kind").unique().to_pylist()}
         return not kinds & _INEXACT and all(map(_is_exact, self._streams.values()))
+
+    @property
+    def _prefix(self) -> str:
+        return self._spark.prefix if self._spark is not None else ""
 
     def _partitions(self) -> int:
         assert self._spark is not None
@@ -322,9 +336,10 @@ class Run:
         return max(8 * cores, min(2_000, rows // 250_000))
 
     def _add_tables(self, placed: Local | Spark) -> None:
-        for static in self.program.statics:
-            assert self.data.static is not None
-            placed.add_table(static.name, self.data.static)
+        static = self.data.static
+        tables = {STATIC: lambda: static.default, QUADS: static.quads, GRAPHS: static.names}
+        for table in self.program.statics:
+            placed.add_table(table.name, tables[table.name.removeprefix(self._prefix)]())
         if self.program.domain is not None:
             rows = replay.domain(self._chunks, self._ranks)
             placed.add_table(self.program.domain, replay.domain_table(rows, self._chunks))

@@ -6,7 +6,8 @@ fill the memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,81 @@ _PARSERS = {
     ".nq": ox.RdfFormat.N_QUADS,
     ".trig": ox.RdfFormat.TRIG,
 }
+_WITH_NAMES = (".nq", ".trig")
 _COMPRESSED = (".gz", ".zst")
 _REFUSED = (".rdf", ".xml", ".owl")
 _BATCH = 65_536
 
 DEFAULT_GRAPH = ""
+
+QUADS = pa.schema([*TRIPLES, ("g", pa.string()), ("g_id", pa.int64())])
+"""The triples of named graphs, each with the name of its graph."""
+GRAPHS = pa.schema([("g", pa.string()), ("g_id", pa.int64())])
+"""The names of named graphs, empty ones included."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticGraphs:
+    """The static data of a query, encoded, each triple once in its graph."""
+
+    default: pa.Table | None = None
+    """The default graph; None where none is given."""
+    named: Mapping[str, pa.Table] | None = None
+    """The named graphs by the canonical texts of their names; None where nothing given could have held one."""
+
+    @property
+    def tables(self) -> list[pa.Table]:
+        """All graphs."""
+        return [*([] if self.default is None else [self.default]), *(self.named or {}).values()]
+
+    def quads(self) -> pa.Table:
+        """Return the triples of all named graphs with the names of their graphs."""
+        tables = [_with_name(table, name) for name, table in (self.named or {}).items()]
+        return pa.concat_tables(tables) if tables else QUADS.empty_table()
+
+    def names(self) -> pa.Table:
+        """Return the names of all named graphs."""
+        names = list(self.named or {})
+        return pa.table([names, [term_id(name) for name in names]], schema=GRAPHS)
+
+
+def read_graphs(sources: Iterable[tuple[str | None, str]]) -> StaticGraphs:
+    """Return what (name, location) pairs give: a named graph each, or where the name is None a whole dataset.
+
+    Graphs that are given several times are merged; blank nodes of different files stay apart.
+    """
+    found: dict[str, list[pa.Table]] = {}
+    may_be_named, number = False, 0
+    for name, location in sources:
+        files = static_files(location)
+        dataset = _read_files(files, number)
+        number += len(files)
+        if name is not None:
+            if len(dataset) > 1:
+                raise DataError(
+                    f"{location}: expected the triples of the graph <{name}>, got named graphs; give it without an IRI"
+                )
+            dataset = {term_text(Iri(name)): dataset[DEFAULT_GRAPH]}
+        may_be_named = may_be_named or name is not None or any(_ending(file) in _WITH_NAMES for file in files)
+        for graph, table in dataset.items():
+            found.setdefault(graph, []).append(table)
+    merged = {graph: tables[0] if len(tables) == 1 else merge(tables) for graph, tables in found.items()}
+    default = merged.pop(DEFAULT_GRAPH, None)
+    return StaticGraphs(default, merged if may_be_named else None)
+
+
+def merge(tables: list[pa.Table]) -> pa.Table:
+    """Return the triples of several graphs, each once."""
+    return _distinct(pa.concat_tables(tables))
+
+
+def _with_name(table: pa.Table, name: str) -> pa.Table:
+    columns = [*table.columns, [name] * len(table), [term_id(name)] * len(table)]
+    arrays = [
+        pa.array(column, field.type) if isinstance(column, list) else column
+        for column, field in zip(columns, QUADS, strict=True)
+    ]
+    return pa.table(arrays, schema=QUADS)
 
 
 def read_static(location: str) -> pa.Table:
@@ -45,11 +116,16 @@ def read_static(location: str) -> pa.Table:
 
 def read_dataset(location: str) -> dict[str, pa.Table]:
     """Return the default graph, under the empty name, and the named graphs by the canonical texts of their names."""
+    return _read_files(static_files(location), 0)
+
+
+def _read_files(files: list[Path], first: int) -> dict[str, pa.Table]:
+    """Return the graphs of files; `first` is the number of the first one, which keeps its blank nodes apart."""
     found: dict[str, list[pa.Table]] = {}
-    for number, file in enumerate(static_files(location)):
+    for number, file in enumerate(files, first):
         for graph, table in _read(file, number).items():
             found.setdefault(graph, []).append(table)
-    return {graph: _distinct(pa.concat_tables(tables)) for graph, tables in found.items()}
+    return {graph: merge(tables) for graph, tables in found.items()}
 
 
 def static_files(location: str) -> list[Path]:
