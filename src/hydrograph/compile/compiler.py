@@ -81,6 +81,7 @@ def compile_query(
         keys=relation.keys,
         domain=inputs.domain if compilation.reads_domain else None,
         constants=dict(compilation.constants),
+        predicates=dict(compilation.predicates),
         order=order,
     )
 

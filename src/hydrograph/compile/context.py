@@ -48,6 +48,7 @@ class Compilation:
     statics: list[StaticInput] = field(default_factory=list)
     names: dict[Variable, str] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
+    predicates: dict[int, str] = field(default_factory=dict)
     reads_domain: bool = False
     _named: int = 0
 

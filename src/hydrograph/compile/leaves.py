@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from sqlglot import exp
 
 from hydrograph.algebra.nodes import TriplePattern
@@ -92,25 +95,61 @@ def static_leaf(
     return Relation(name, forms, frozenset(forms), keys, Always(), _stems(compilation, forms))
 
 
-def stream_leaf(compilation: Compilation, pattern: TriplePattern, stream: StreamInput, demand: Demand) -> Relation:
-    """Return the matches of a pattern in a window, each with the report ranks at which it is in the content."""
+def stream_leaf(
+    compilation: Compilation,
+    pattern: TriplePattern,
+    stream: StreamInput,
+    demand: Demand,
+    test: Callable[[Relation], Sql] | None = None,
+) -> Relation:
+    """Return the matches of a pattern in a window, each with the report ranks at which it is in the content.
+
+    `test` is a condition on the terms alone: all arrivals of a triple pass it or none, so it comes before they are
+    made disjoint.
+    """
     if stream not in compilation.streams:
         compilation.streams.append(stream)
+    if not isinstance(pattern.predicate, Variable):
+        known = encode(pattern.predicate)
+        compilation.predicates[known.id] = known.text
     columns, forms = _terms(compilation, pattern, demand)
     keys = compilation.inputs.keys
     chunking = compilation.inputs.chunking
+    rows = Relation("e", forms, frozenset(forms), keys, Ranks(), _stems(compilation, forms))
+    tests = [] if test is None else [test(rows)]
+    if stream.set_making is SetMaking.DONE:
+        assert chunking is not None, "rows are prepared by chunk"
+        query = sql.select(sql.col("chunk"), *[sql.col(key) for key in keys], *columns, sql.col("lo"), sql.col("hi"))
+        query = sql.from_(query, stream.name).where(*_matches(pattern), copy=False)
+        if tests:
+            query = sql.select(exp.Star()).from_(query.subquery("e", copy=False), copy=False).where(*tests, copy=False)
+        return replace(rows, name=compilation.let(query, "window"), keys=(*keys, "chunk"))
     identity = _identity(pattern) if stream.set_making is SetMaking.LEAD else []
     names = [name for variable, form in forms.items() for name in form_columns(compilation.stem(variable), form)]
-    kept = [*keys, *names, *identity]
-    query = _stamp(columns, [*keys, *identity], pattern, stream)
+    query = _stamp(columns, [*keys, *identity], _matches(pattern), stream).where(*tests, copy=False)
     if chunking is not None:
-        query = _chunk(query, kept, chunking)
-        kept = ["chunk", *kept]
+        query = _chunk(query, [*keys, *names, *identity], chunking)
         keys = (*keys, "chunk")
     if identity:
         query = _cut_at_next(query, [*keys, *names], [*keys, *identity])
-    name = compilation.let(query, "window")
-    return Relation(name, forms, frozenset(forms), keys, Ranks(), _stems(compilation, forms))
+    return replace(rows, name=compilation.let(query, "window"), keys=keys)
+
+
+def prepared(
+    stream: StreamInput, events: str, chunking: Chunking, columns: list[str], predicates: list[int]
+) -> exp.Query:
+    """Return the rows of a stream that several patterns read, stamped, cut by chunk and made disjoint once for all.
+
+    `events` is the table of the encoded events, `columns` are those that the patterns read beside `chunk`, `lo` and
+    `hi`; only the given predicates are kept, if any are given.
+    """
+    identity = [f"{position}_id" for position in _POSITIONS]
+    extra = [*identity, *[name for name in columns if name not in identity]]
+    matches: list[Sql] = (
+        [exp.In(this=sql.col("p_id"), expressions=[sql.num(each) for each in predicates])] if predicates else []
+    )
+    query = _chunk(_stamp([], extra, matches, stream, events), extra, chunking)
+    return _cut_at_next(query, ["chunk", *columns], ["chunk", *identity])
 
 
 def _stems(compilation: Compilation, forms: dict[Variable, Form]) -> dict[Variable, str]:
@@ -183,7 +222,9 @@ def _rank(stream: StreamInput, t: Sql) -> Sql:
     return sql.add(sql.floor_divide(since, stream.grid.step), sql.num(1 + stream.shift))
 
 
-def _stamp(columns: list[Sql], extra: list[str], pattern: TriplePattern, stream: StreamInput) -> exp.Select:
+def _stamp(
+    columns: list[Sql], extra: list[str], matches: list[Sql], stream: StreamInput, table: str | None = None
+) -> exp.Select:
     """Return the matching events with `[lo, hi)`, clipped to the ranks that are evaluated (S8, S17, S19.3)."""
     grid = stream.grid
     # Before its first close a window contributes nothing (S31), hence the shift.
@@ -196,7 +237,6 @@ def _stamp(columns: list[Sql], extra: list[str], pattern: TriplePattern, stream:
     ends = [end, sql.parameter("k_to")]
     if stream.set_making is SetMaking.NEXT_COLUMN:
         ends.append(sql.coalesce(_rank(stream, sql.col("t_next")), sql.parameter("k_to")))
-    matches = _matches(pattern)
     bounds = [
         sql.at_least(sql.col("t"), sql.parameter(f"{stream.name}_from")),
         sql.less(sql.col("t"), sql.parameter(f"{stream.name}_to")),
@@ -204,7 +244,7 @@ def _stamp(columns: list[Sql], extra: list[str], pattern: TriplePattern, stream:
     inner = sql.select(
         *[sql.col(name) for name in extra], *columns, sql.alias(lo, "lo"), sql.alias(sql.least(*ends), "hi")
     )
-    inner = sql.from_(inner, stream.name).where(*matches, *bounds, copy=False)
+    inner = sql.from_(inner, table or stream.name).where(*matches, *bounds, copy=False)
     names = [*extra, *[column.alias for column in columns], "lo", "hi"]
     outer = sql.select(*[sql.col(name) for name in names])
     # slide > width leaves gaps: in no window, no row
@@ -247,6 +287,8 @@ def _cut_at_next(query: exp.Select, names: list[str], identity: list[str]) -> ex
         query.subquery("n", copy=False), copy=False
     )
     outer = sql.select(*[sql.col(name) for name in (*names, "lo", "hi")]).from_(
-        cut.subquery("d", copy=False), copy=False
+        # The alias of `_chunk`: Spark forgets how kept rows are spread when the same column has another qualifier.
+        cut.subquery("c", copy=False),
+        copy=False,
     )
     return outer.where(sql.less(sql.col("lo"), sql.col("hi")), copy=False)

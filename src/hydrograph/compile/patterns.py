@@ -40,7 +40,7 @@ from hydrograph.compile.expressions.needs import merge_demands, reads_clock
 from hydrograph.compile.extend import extended
 from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
 from hydrograph.compile.joins import join
-from hydrograph.compile.leaves import leaf
+from hydrograph.compile.leaves import leaf, stream_leaf
 from hydrograph.compile.paths import Paths, expanded
 from hydrograph.compile.program import SortKey, StreamInput
 from hydrograph.compile.relation import Demand, Encoded, Form, Part, Parts, Relation
@@ -277,8 +277,25 @@ def _minus(compilation: Compilation, left: Pattern, right: Pattern, scope: Scope
 
 
 def _filtered(compilation: Compilation, test: Expression, inner: Pattern, scope: Scope, demand: Demand) -> Relation:
-    rows = compile_pattern(compilation, inner, scope, merge_demands(demand, reads(test)))
-    return _where(compilation, test, rows, scope, demand)
+    asked = merge_demands(demand, reads(test))
+    if _is_of_terms(test, inner, scope):
+        assert isinstance(inner, Bgp) and isinstance(scope.source, StreamInput)  # noqa: PT018
+        rows = stream_leaf(
+            compilation,
+            inner.patterns[0],
+            scope.source,
+            asked,
+            lambda rows: condition(test, rows, compilation.constant),
+        )
+        return narrowed(rows, demand)
+    return _where(compilation, test, compile_pattern(compilation, inner, scope, asked), scope, demand)
+
+
+def _is_of_terms(test: Expression, inner: Pattern, scope: Scope) -> bool:
+    """Tell whether a condition looks at the terms of one pattern in a window and at nothing else."""
+    if not isinstance(inner, Bgp) or len(inner.patterns) != 1 or not isinstance(scope.source, StreamInput):
+        return False
+    return scope.seed is None and not has_exists(test) and not reads_clock(test)
 
 
 def _where(compilation: Compilation, test: Expression, rows: Relation, scope: Scope, demand: Demand) -> Relation:

@@ -6,7 +6,7 @@ A program, not one SELECT: property paths need a loop that SQL can't say the sam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -65,6 +65,8 @@ class SetMaking(Enum):
     """The stream carries the time of each triple's next arrival: nothing is left to do."""
     LEAD = "lead"
     """Find the next arrival with one window function."""
+    DONE = "done"
+    """The rows come stamped, cut by chunk and disjoint: `chunk`, `lo` and `hi` stand in place of `t`."""
     NOT_NEEDED = "none"
     """The stream is proven free of repeats within the window."""
 
@@ -136,6 +138,8 @@ class Program:
     """The table of evaluated ranks; None where no step reads it."""
     constants: Mapping[str, str]
     """The texts of the query that go in as parameters, by name."""
+    predicates: Mapping[int, str] = field(default_factory=dict)
+    """The texts of the predicates that patterns over streams name, by id."""
     order: tuple[SortKey, ...] = ()
     """How the rows of one report are ordered, where the query says so."""
 

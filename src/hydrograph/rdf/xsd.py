@@ -52,6 +52,7 @@ class Kind(IntEnum):
 
 
 NUMERIC = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE)
+INEXACT = frozenset({int(Kind.FLOAT), int(Kind.DOUBLE)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,15 @@ import pyarrow as pa
 from hydrograph.compile.finals import by_report, by_stretch
 from hydrograph.compile.program import GRAPHS, QUADS, STATIC, Chunking, Program, SetMaking
 from hydrograph.errors import UsageError
-from hydrograph.rdf.encoding import Kind, encode
+from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri
+from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime import replay
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
+from hydrograph.runtime.intake import Intake
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan
-from hydrograph.runtime.reads import reads_of
 from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.runtime.session import spark_session
@@ -41,9 +42,6 @@ _LOCAL_ROWS = 1_000_000
 """Up to here a replay beside the driver ends before Spark has started."""
 _BROADCAST_ROWS = 2_000_000
 """Static rows that are sent to every task instead of being moved by key."""
-
-
-_INEXACT = frozenset({int(Kind.FLOAT), int(Kind.DOUBLE)})
 
 
 class Placement(StrEnum):
@@ -255,54 +253,30 @@ class Run:
     def _open_spark(self) -> None:
         session = self.options.session or spark_session(self.options.master, self.options.memory)
         placed = self._spark = self._stack.enter_context(Spark(session))
-        making: dict[Iri, SetMaking] = {}
-        frames: dict[Iri, DataFrame] = {}
-        for name, stream in self._streams.items():
-            known = self._bounds[name] = sources.bounds(stream, session)
-            self.bad_lines += known.bad
-            making[name] = SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
-            frames[name] = sources.events_on_spark(stream, session, known=known)
-        windows = self.plan.query.windows
-        ends = [self._spark_bounds(frames[window.stream], window.stream, window.name) for window in windows]
-        self._finish(making, _span(ends), exact=self._is_exact(), spark=True)
-        for name, stream in self._streams.items():
-            if stream.manifest is None:
-                frames[name] = self._narrowed(placed, frames[name], name)
-        for stream_input in self.program.streams:
-            placed.add_frame(stream_input.name, frames[stream_input.stream])
+        intake = Intake(placed, self.plan, self._streams)
+        if not self._open_at_once(intake):
+            self._bounds = intake.survey()
+            self.bad_lines += sum(known.bad for known in self._bounds.values())
+            self._finish(intake.making(), intake.span(self._bounds), exact=self._is_exact(), spark=True)
+            intake.add(self.program, self._chunks, self._ranks, self._bounds)
         self._add_tables(placed)
 
-    def _narrowed(self, placed: Spark, frame: DataFrame, stream: Iri) -> DataFrame:
-        """Return the rows and columns of a text that the program reads, parsed once however many patterns read them."""
-        from pyspark.sql import functions as f
-
-        found = [
-            reads
-            for table in self.program.streams
-            if table.stream == stream
-            for reads in reads_of(self.program, table.name)
+    def _open_at_once(self, intake: Intake) -> bool:
+        """Read texts in one pass where a guess about them is right; without chunks that pass would come twice."""
+        guess = intake.guess()
+        if guess is None or all(stream.manifest is not None for stream in self._streams.values()):
+            return False
+        self._bounds = guess
+        ends = [
+            (known.first, known.last) for known in guess.values() if known.first is not None and known.last is not None
         ]
-        predicates = [reads.predicate for reads in found]
-        if None not in predicates:
-            frame = frame.where(f.col("p_id").isin(*sorted({p for p in predicates if p is not None})))
-        narrow = frame.select(*sorted({column for reads in found for column in reads.columns}))
-        return placed.keep(narrow) if len(found) > 1 else narrow
-
-    def _spark_bounds(self, frame: DataFrame, stream: Iri, window: Iri | None) -> tuple[Instant, Instant] | None:
-        assert window is not None
-        grid, known = self.plan.windows[window], self._bounds[stream]
-        if known.first is None or known.last is None:
-            return None
-        if grid.width >= grid.step and known.first >= grid.t0:
-            return known.first, known.last
-        from pyspark.sql import functions as f
-
-        kept = frame.where(f.col("t") >= f.lit(grid.t0))
-        if grid.width < grid.step:
-            kept = kept.where(f.pmod(f.col("t") - f.lit(grid.open(0)), f.lit(grid.step)) < f.lit(grid.width))
-        with sources.data_errors():
-            row = collect(kept.agg(f.min("t").alias("a"), f.max("t").alias("b"))).to_pylist()[0]
-        return None if row["a"] is None else (row["a"], row["b"])
+        self._finish(intake.making(), _span([*ends]), exact=self._is_exact(), spark=True)
+        found = None if self._chunks is None else intake.add_at_once(self.program, self._chunks, guess)
+        if found is None:
+            return False
+        self._bounds = found
+        self._ranks = replay.report_ranks(self.plan, intake.span(found), self.options.after, self.options.until)
+        return True
 
     def _finish(
         self,
@@ -314,6 +288,8 @@ class Run:
     ) -> None:
         self._ranks = replay.report_ranks(self.plan, bounds, self.options.after, self.options.until)
         chunks = replay.chunking(self.plan, self._ranks, self._partitions()) if spark else None
+        if chunks is not None:  # several patterns will read the rows: what they share is done once
+            making = {name: SetMaking.DONE if how is SetMaking.LEAD else how for name, how in making.items()}
         static = self.data.static
         small = sum(table.num_rows for table in static.tables) <= _BROADCAST_ROWS
         facts = Facts(making, static.default is not None, small, exact, static.named is not None)
@@ -323,7 +299,13 @@ class Run:
     def _is_exact(self) -> bool:
         """Tell whether neither streams nor static data hold floats and doubles, as far as they say."""
         kinds = {kind for table in self.data.static.tables for kind in table.column("o_kind").unique().to_pylist()}
-        return not kinds & _INEXACT and all(map(_is_exact, self._streams.values()))
+        return not kinds & INEXACT and not any(map(self._may_be_inexact, self._streams))
+
+    def _may_be_inexact(self, name: Iri) -> bool:
+        manifest = self._streams[name].manifest
+        if manifest is not None:
+            return bool(INEXACT & set(manifest.kinds))
+        return name not in self._bounds or self._bounds[name].inexact
 
     @property
     def _prefix(self) -> str:
@@ -350,9 +332,13 @@ def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant]
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def _is_exact(stream: RecordedStream) -> bool:
-    """Tell whether the stream says that it holds no floats and doubles."""
-    return stream.manifest is not None and not _INEXACT & set(stream.manifest.kinds)
+def _narrowed(frame: DataFrame, predicates: set[int] | None, columns: set[str]) -> DataFrame:
+    """Return the rows and columns that a program reads."""
+    from pyspark.sql import functions as f
+
+    if predicates is not None:
+        frame = frame.where(f.col("p_id").isin(*sorted(predicates)))
+    return frame.select(*sorted(columns))
 
 
 def _rows_guess(stream: RecordedStream) -> int:

@@ -91,6 +91,8 @@ def _settings(memory: str) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         # A shuffled hash join is asked for by hint where a chunk bounds it.
         "spark.sql.join.preferSortMergeJoin": "true",
+        # Rows that are spread by chunk need not be spread again by chunk and key.
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
     }

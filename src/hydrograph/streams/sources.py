@@ -16,6 +16,7 @@ import pyarrow.dataset as ds
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import salt_of
+from hydrograph.rdf.xsd import INEXACT
 from hydrograph.streams.formats import parquet, tnt
 from hydrograph.streams.formats.tnt import BadLines
 from hydrograph.streams.schema import EVENTS
@@ -32,11 +33,13 @@ __all__ = [
     "TNT",
     "BadLines",
     "Bounds",
+    "NotAsExpectedError",
     "RecordedStream",
     "bounds",
     "data_errors",
     "events_as_arrow",
     "events_on_spark",
+    "expected_on_spark",
     "format_of",
     "has_next",
     "open_stream",
@@ -52,6 +55,10 @@ FORMATS: dict[str, tuple[str, ...]] = {
     PARQUET: (".parquet",),
 }
 """The known formats and how the names of their files end."""
+
+
+class NotAsExpectedError(Exception):
+    """A text holds blank nodes, floats or doubles, which it was taken to be without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,8 @@ class Bounds:
     blanks: bool
     grouped: bool
     bad: int = 0
+    inexact: bool = True
+    """Whether floats or doubles may be among the literals."""
     found: Found | None = None
 
 
@@ -126,13 +135,14 @@ def bounds(stream: RecordedStream, spark: SparkSession | None = None) -> Bounds:
     """
     if stream.manifest is not None:
         known = stream.manifest
-        return Bounds(known.first, known.last, known.rows, known.blanks, known.rows != known.elements)
+        inexact = bool(INEXACT & set(known.kinds))
+        return Bounds(known.first, known.last, known.rows, known.blanks, known.rows != known.elements, inexact=inexact)
     if spark is not None:
         from hydrograph.streams.formats import tnt_spark
 
         with data_errors():
             found = tnt_spark.survey(spark, _spark_files(stream), stream.bad_lines)
-        return Bounds(found.first, found.last, found.rows, found.blanks, found.grouped, found.bad, found)
+        return Bounds(found.first, found.last, found.rows, found.blanks, found.grouped, found.bad, found=found)
     tally = tnt.Tally()
     first: int | None = None
     last: int | None = None
@@ -143,12 +153,18 @@ def bounds(stream: RecordedStream, spark: SparkSession | None = None) -> Bounds:
 
 
 def events_on_spark(
-    stream: RecordedStream, spark: SparkSession, *, need_seq: bool = False, known: Bounds | None = None
+    stream: RecordedStream,
+    spark: SparkSession,
+    *,
+    need_seq: bool = False,
+    known: Bounds | None = None,
+    predicates: tuple[str, ...] | None = None,
 ) -> DataFrame:
     """Return the events as a plan in the encoded schema.
 
     Text gets `seq` only if it is needed, here or for blank nodes, because it costs another pass over the lines;
-    `known`, if it is what `bounds` found on the same session, saves that pass. A broken line fails the job: run it
+    `known`, if it is what `bounds` found on the same session, saves that pass. Rows with other predicates than
+    `predicates`, texts of terms, may be missing. A broken line fails the job: run it
     inside `data_errors`.
     """
     if stream.format == PARQUET:
@@ -158,7 +174,19 @@ def events_on_spark(
     files = _spark_files(stream)
     known = known if known is not None and known.found is not None else bounds(stream, spark)
     numbered = known.found if need_seq or known.blanks else None
-    return tnt_spark.events(spark, files, stream.salt, stream.bad_lines, numbered)
+    return tnt_spark.events(spark, files, stream.salt, stream.bad_lines, numbered, predicates)
+
+
+def expected_on_spark(
+    stream: RecordedStream, spark: SparkSession, seen: str, t0: Instant, predicates: tuple[str, ...] | None
+) -> DataFrame:
+    """Return the events of a text as a plan of one pass that observes their bounds as `seen` when it is run.
+
+    It fails on what takes a survey: inside `data_errors` with NotAsExpectedError.
+    """
+    from hydrograph.streams.formats import tnt_spark
+
+    return tnt_spark.expected_events(spark, _spark_files(stream), seen, t0, predicates)
 
 
 def events_as_arrow(stream: RecordedStream, tally: tnt.Tally | None = None) -> pa.RecordBatchReader:
@@ -196,6 +224,8 @@ def data_errors() -> Iterator[None]:
     except Exception as failure:
         from hydrograph.streams.formats import tnt_spark
 
+        if tnt_spark.UNEXPECTED in str(failure):
+            raise NotAsExpectedError from failure
         error = tnt_spark.data_error(failure)
         if error is None:
             raise

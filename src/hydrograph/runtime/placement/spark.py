@@ -64,6 +64,16 @@ class Spark:
         self._cached.append(kept)
         return kept
 
+    def prepare(self, name: str, query: exp.Query, given: Parameters, *, eager: bool = False) -> DataFrame:
+        """Name the rows of a query, computed once, now or when the first is asked for, and spread as it spreads them.
+
+        Rows as they stand and not by column as `keep` has them: those are dearer to make and forget the spreading.
+        What is returned is the query, for what it has observed.
+        """
+        rows = self._frame(query, given)
+        self.add_frame(name, self._checkpoint(rows, eager=eager))
+        return rows
+
     def frame(self, program: Program, final: exp.Select, parameters: Parameters) -> DataFrame:
         """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
         given = {**parameters, **program.constants}
@@ -80,21 +90,25 @@ class Spark:
         """Keep rows of a step; without their history, which would grow with every round of a path."""
         from pyspark.errors import PySparkException
 
+        try:
+            kept = self._checkpoint(rows, eager=True)
+            is_new = not kept.isEmpty()
+        except PySparkException as error:
+            raise run_error(error) from None
+        table = kept if earlier is None else earlier.unionByName(kept)
+        view = f"{self.prefix}{name}"
+        self.add_frame(view, table)
+        return view, table, is_new
+
+    def _checkpoint(self, rows: DataFrame, *, eager: bool) -> DataFrame:
         # A checkpoint keeps constraints that name columns it no longer has, and a union of such rows fails to plan.
         setting = "spark.sql.constraintPropagation.enabled"
         before = str(self.session.conf.get(setting, "true"))
         self.session.conf.set(setting, "false")
         try:
-            kept = rows.localCheckpoint(eager=True)
-            is_new = not kept.isEmpty()
-        except PySparkException as error:
-            raise run_error(error) from None
+            return rows.localCheckpoint(eager=eager)
         finally:
             self.session.conf.set(setting, before)
-        table = kept if earlier is None else earlier.unionByName(kept)
-        view = f"{self.prefix}{name}"
-        self.add_frame(view, table)
-        return view, table, is_new
 
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final` in the driver's memory."""
@@ -117,6 +131,15 @@ def collect(frame: DataFrame) -> pa.Table:
         return frame.toArrow()
     except PySparkException as error:
         raise run_error(error) from None
+
+
+def observed(frame: DataFrame, name: str, values: int) -> tuple[int | None, ...]:
+    """Return so many numbers that a frame, once it has been run, has observed under a name.
+
+    PySpark's own Observation waits for ever when the frame is read through a view.
+    """
+    row = frame._jdf.queryExecution().observedMetrics().apply(name)
+    return tuple(row.get(position) for position in range(values))
 
 
 def run_error(error: Exception) -> Exception:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 MARK = "hydrograph: broken line in "
 """How the message of a failed job starts if a line was broken; then come the file, a line feed and the line."""
+
+UNEXPECTED = "hydrograph: a text is not as expected"
+"""The message of a failed job if a line was sound, but held what the reader was told not to expect."""
 
 
 def _listed(least: int, most: int, without: str) -> str:
@@ -63,6 +68,7 @@ _GENERAL = (
 )
 _PARTS = "$1$2 $3 $4$5 $6$7"  # time and subject, predicate, object, and last its datatype, its language or nothing
 _REST = 2**31 - 1
+_SOUGHT = 8  # texts that are looked for in a line before it is taken apart
 _ROW_BITS = 33  # of Spark's monotonically increasing ids; the bits above are the number of the partition
 
 
@@ -150,11 +156,17 @@ def survey(spark: SparkSession, files: tuple[str, ...], bad_lines: BadLines) -> 
 
 
 def events(
-    spark: SparkSession, files: tuple[str, ...], salt: str, bad_lines: BadLines, found: Found | None
+    spark: SparkSession,
+    files: tuple[str, ...],
+    salt: str,
+    bad_lines: BadLines,
+    found: Found | None,
+    predicates: tuple[str, ...] | None = None,
 ) -> DataFrame:
     """Return the rows of `files` in the encoded schema, without `t_next`; `seq` is null unless `found` is given.
 
-    A stream with blank nodes needs `found`, because they are named after the element they stand in.
+    A stream with blank nodes needs `found`, because they are named after the element they stand in. Rows with other
+    predicates than `predicates` may be missing: to look for a text in a line is cheaper than to take the line apart.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -162,6 +174,9 @@ def events(
     number = [F.monotonically_increasing_id().alias("id")] if found else []
     read = lines(spark, files).select(*number, _line(F.col("value"), action))
     read = read.where(F.col("line").isNotNull())
+    # An element is numbered after its first line, whatever that says, so all lines are needed then.
+    if not (found is not None and found.grouped):
+        read = _with_any(read, predicates)
     triples = _triples(read, *(("id",) if found else ()))
     if found is None:
         triples = triples.withColumn("seq", F.lit(None).cast("bigint"))
@@ -171,6 +186,47 @@ def events(
             triples = triples.withColumns({name: _skolem(F.col(name), salt) for name in ("s", "o")})
     triples = triples.withColumn("t_next", F.lit(None).cast("bigint"))
     return encoded(triples, "t", "seq", "t_next")
+
+
+def expected_events(
+    spark: SparkSession, files: tuple[str, ...], seen: str, t0: int, predicates: tuple[str, ...] | None
+) -> DataFrame:
+    """Return the rows of `files` without a survey, `seq` and `t_next` null; broken lines fail the job.
+
+    So do, with `UNEXPECTED` in the message, a blank node, which cannot be named without a survey, and a float or a
+    double. Observed as `seen` are the first and the last time from `t0` on, and how many rows there are.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def refused(column: Column, when: Column) -> Column:
+        return F.when(when, F.raise_error(F.lit(UNEXPECTED)).cast("string")).otherwise(column)
+
+    read = lines(spark, files).select(_line(F.col("value"), "fail")).where(F.col("line").isNotNull())
+    time = F.substring_index(F.substring_index("line", "\t", 1), ":", 1).try_cast("bigint")
+    counted = F.when(time >= F.lit(t0), time)
+    read = read.observe(
+        seen, F.min(counted).alias("first"), F.max(counted).alias("last"), F.count("line").alias("rows")
+    )
+    triples = _triples(_with_any(read, predicates))
+    inexact = F.endswith("o", F.lit("#double>")) | F.endswith("o", F.lit("#float>"))
+    triples = triples.withColumns(
+        {
+            "s": refused(F.col("s"), F.startswith("s", F.lit("_"))),
+            "o": refused(F.col("o"), F.startswith("o", F.lit("_")) | inexact),
+        }
+    )
+    nothing = F.lit(None).cast("bigint")
+    return encoded(triples.withColumns({"seq": nothing, "t_next": nothing}), "t", "seq", "t_next")
+
+
+def _with_any(read: DataFrame, predicates: tuple[str, ...] | None) -> DataFrame:
+    """Return the lines in which one of a few predicates stands, or all lines."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if predicates is None or len(predicates) > _SOUGHT:
+        return read
+    tests = [F.contains(F.col("line"), F.lit(f" {text} ")) for text in predicates]
+    return read.where(reduce(or_, tests, F.lit(False)))  # noqa: FBT003
 
 
 def triples(spark: SparkSession, scopes: dict[str, str]) -> DataFrame:

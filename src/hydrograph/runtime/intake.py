@@ -1,0 +1,184 @@
+"""How recorded streams come to Spark: no more of them than a program reads, and text in one pass where that will do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hydrograph.compile.leaves import prepared
+from hydrograph.compile.program import Chunking, Program, SetMaking, StreamInput
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime import replay
+from hydrograph.runtime.placement.spark import Spark, collect, observed
+from hydrograph.runtime.plan import Plan
+from hydrograph.runtime.reads import Reads, reads_of
+from hydrograph.runtime.replay import Ranks
+from hydrograph.streams import sources
+from hydrograph.streams.formats.tnt_glance import glance
+from hydrograph.streams.sources import Bounds, RecordedStream
+from hydrograph.temporal import Instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_STAMPS = frozenset({"chunk", "lo", "hi"})
+_SEEN = "bounds"
+_LAST = 2**61
+"""No time of a stream is as late; windows that end after all of them can still be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The streams of one run."""
+
+    placed: Spark
+    plan: Plan
+    streams: Mapping[Iri, RecordedStream]
+
+    def making(self) -> dict[Iri, SetMaking]:
+        """Return how the arrivals of a triple are made disjoint in each stream."""
+        return {
+            name: SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
+            for name, stream in self.streams.items()
+        }
+
+    def survey(self) -> dict[Iri, Bounds]:
+        """Return what is to know of the streams, for which texts are read once."""
+        return {name: sources.bounds(stream, self.placed.session) for name, stream in self.streams.items()}
+
+    def guess(self) -> dict[Iri, Bounds] | None:
+        """Return what a glance at the texts lets expect; None where only a survey will do.
+
+        That is: one window for each stream and none with gaps, as bounds are those of what lies in windows; broken
+        lines stop the run and need not be counted.
+        """
+        grids = self.plan.windows.values()
+        if len(grids) != len(self.streams) or any(grid.width < grid.step for grid in grids):
+            return None
+        found = {}
+        for name, stream in self.streams.items():
+            if stream.manifest is not None:
+                found[name] = sources.bounds(stream)
+                continue
+            seen = glance(stream.files) if stream.bad_lines.action == "fail" else None
+            if seen is None:
+                return None
+            found[name] = Bounds(seen.first, seen.last, seen.rows, blanks=False, grouped=False, inexact=False)
+        return found
+
+    def span(self, known: Mapping[Iri, Bounds]) -> tuple[Instant, Instant] | None:
+        """Return the first and the last event time that lies in a window."""
+        ends = [self._ends(window.stream, window.name, known) for window in self.plan.query.windows]
+        found = [end for end in ends if end is not None]
+        return (min(first for first, _ in found), max(last for _, last in found)) if found else None
+
+    def _ends(self, stream: Iri, window: Iri | None, known: Mapping[Iri, Bounds]) -> tuple[Instant, Instant] | None:
+        assert window is not None
+        grid, bounds = self.plan.windows[window], known[stream]
+        if bounds.first is None or bounds.last is None:
+            return None
+        if grid.width >= grid.step and bounds.first >= grid.t0:
+            return bounds.first, bounds.last
+        from pyspark.sql import functions as f
+
+        frame = sources.events_on_spark(self.streams[stream], self.placed.session, known=bounds)
+        kept = frame.where(f.col("t") >= f.lit(grid.t0))
+        if grid.width < grid.step:
+            kept = kept.where(f.pmod(f.col("t") - f.lit(grid.open(0)), f.lit(grid.step)) < f.lit(grid.width))
+        with sources.data_errors():
+            row = collect(kept.agg(f.min("t").alias("a"), f.max("t").alias("b"))).to_pylist()[0]
+        return None if row["a"] is None else (row["a"], row["b"])
+
+    def add(self, program: Program, chunks: Chunking | None, ranks: Ranks, known: Mapping[Iri, Bounds]) -> None:
+        """Make the tables through which the program reads the streams."""
+        for name, stream in self.streams.items():
+            read = _Read.of(program, name)
+            frame = sources.events_on_spark(stream, self.placed.session, known=known[name], predicates=read.texts)
+            if stream.manifest is None:
+                frame = read.narrowed(frame)
+                if len(read.done) > 1 or (not read.done and read.places > 1):
+                    frame = self.placed.keep(frame)
+            self._name(program, chunks, ranks, read, frame)
+
+    def add_at_once(self, program: Program, chunks: Chunking, guess: Mapping[Iri, Bounds]) -> dict[Iri, Bounds] | None:
+        """Make the same tables in the one pass that tells the bounds as well; None if the guess was wrong."""
+        everything = Ranks(0, (_LAST - self.plan.grid.first_close) // self.plan.grid.step)
+        found = dict(guess)
+        for name, stream in self.streams.items():
+            read = _Read.of(program, name)
+            if stream.manifest is not None:
+                self._name(program, chunks, everything, read, sources.events_on_spark(stream, self.placed.session))
+                continue
+            frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
+            try:
+                with sources.data_errors():
+                    done = self._name(program, chunks, everything, read, read.narrowed(frame), eager=True)
+            except sources.NotAsExpectedError:
+                return None
+            first, last, rows = observed(done, _SEEN, 3)
+            if last is not None and last >= _LAST:
+                return None
+            found[name] = Bounds(first, last, rows or 0, blanks=False, grouped=False, inexact=False)
+        return found
+
+    def _name(
+        self,
+        program: Program,
+        chunks: Chunking | None,
+        ranks: Ranks,
+        read: _Read,
+        frame: DataFrame,
+        *,
+        eager: bool = False,
+    ) -> DataFrame:
+        """Name the rows under which the program reads a stream; return the last of them as they are computed."""
+        done = frame
+        for table, places in read.tables.items():
+            if table.set_making is not SetMaking.DONE:
+                self.placed.add_frame(table.name, frame)
+                continue
+            assert chunks is not None
+            events = f"{table.name}_events"
+            self.placed.add_frame(events, frame)
+            columns = {column for place in places for column in place.columns} - _STAMPS
+            query = prepared(table, events, chunks, sorted(columns), sorted(read.predicates or ()))
+            given = replay.parameters(self.plan, program, ranks)
+            done = self.placed.prepare(table.name, query, given, eager=eager)
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a program reads of a stream."""
+
+    tables: Mapping[StreamInput, list[Reads]]
+    predicates: set[int] | None
+    """Those it asks for, None where it asks for all."""
+    texts: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, program: Program, stream: Iri) -> _Read:
+        tables = {t: list(reads_of(program, t.name)) for t in program.streams if t.stream == stream}
+        asked = [place.predicate for places in tables.values() for place in places]
+        predicates = None if None in asked else {predicate for predicate in asked if predicate is not None}
+        texts = None if predicates is None else tuple(program.predicates[each] for each in sorted(predicates))
+        return cls(tables, predicates, texts)
+
+    @property
+    def places(self) -> int:
+        return sum(map(len, self.tables.values()))
+
+    @property
+    def done(self) -> list[StreamInput]:
+        return [table for table in self.tables if table.set_making is SetMaking.DONE]
+
+    def narrowed(self, frame: DataFrame) -> DataFrame:
+        """Return the rows and columns that are read."""
+        from pyspark.sql import functions as f
+
+        columns = {column for places in self.tables.values() for place in places for column in place.columns}
+        columns = columns - _STAMPS | ({"t", "s_id", "p_id", "o_id"} if self.done else set())
+        if self.predicates is not None:
+            frame = frame.where(f.col("p_id").isin(*sorted(self.predicates)))
+        return frame.select(*sorted(columns))

@@ -1,0 +1,88 @@
+"""Text in one pass on Spark: the same reports as beside the driver, and a second pass where the first met a surprise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import hydrograph
+from hydrograph.errors import DataError
+from hydrograph.rdf.terms import Iri
+from hydrograph.streams.formats.tnt_glance import glance
+
+STREAM = "http://example.org/s"
+JOIN = f"""PREFIX : <http://example.org/>
+SELECT RSTREAM ?s (COUNT(?v) AS ?n) (AVG(?v) AS ?m) FROM NAMED WINDOW :w ON <{STREAM}> [RANGE 1s STEP 500ms]
+WHERE {{ WINDOW :w {{ ?o :by ?s . ?o :value ?v }} }} GROUP BY ?s"""
+
+
+def lines() -> list[str]:
+    """Return a stream out of order and with repeats, longer than a glance at both ends."""
+    found = []
+    for number in range(2_000):
+        t = 20 * number + (500 if number % 7 == 0 else 0)
+        observation = f"<http://example.org/o{number // 3}>"
+        found.append(f"{t}\t{observation} <http://example.org/by> <http://example.org/sensor{number % 5}> .")
+        value = f'"{number % 90}.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'
+        found.append(f"{t}\t{observation} <http://example.org/value> {value} .")
+        found.append(f"{t}\t{observation} <http://example.org/other> <http://example.org/x> .")
+    return found
+
+
+def written(folder: Path, given: list[str]) -> str:
+    path = folder / "s.tnt"
+    path.write_text("\n".join(given) + "\n", encoding="utf-8")
+    return str(path)
+
+
+SURPRISES = {
+    "nothing": None,
+    "blank": "9000\t_:b <http://example.org/by> <http://example.org/sensor1> .",
+    "double": '9000\t<http://example.org/o1> <http://example.org/value> "1.5e0"^^<http://www.w3.org/2001/XMLSchema#double> .',
+    "unread": '9000\t_:b <http://example.org/other> "1.5e0"^^<http://www.w3.org/2001/XMLSchema#double> .',
+    "early": "-777\t<http://example.org/o1> <http://example.org/other> <http://example.org/x> .",
+    "late": "90000\t<http://example.org/o1> <http://example.org/other> <http://example.org/x> .",
+}
+
+
+@pytest.mark.spark
+def test_one_pass_gives_the_reports_of_the_local_placement(spark: SparkSession, tmp_path: Path) -> None:
+    for name, line in SURPRISES.items():
+        given = lines()
+        if line is not None:
+            given[3_000] = line
+        path = written(tmp_path, given)
+        seen = glance((path,))
+        assert seen is not None and seen.first >= 0 and seen.last < 90_000, "the surprise must be out of sight"
+        query = hydrograph.query(JOIN)
+        with query.over({STREAM: path}, placement="local") as run:
+            expected = list(run.reports())
+        with query.over({STREAM: path}, placement="spark", session=spark) as run:
+            assert list(run.reports()) == expected, name
+            at_once = run._bounds[Iri(STREAM)].found is None
+        assert at_once == (name not in ("blank", "double")), name
+
+
+@pytest.mark.spark
+def test_a_broken_line_out_of_sight_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    given = lines()
+    given[3_000] = "9000\t<http://example.org/o1> <http://example.org/by> ."
+    path = written(tmp_path, given)
+    with (
+        pytest.raises(DataError, match=r"s\.tnt, line 3001"),
+        hydrograph.query(JOIN).over({STREAM: path}, placement="spark", session=spark) as run,
+    ):
+        list(run.reports())
+
+
+def test_a_glance_sees_what_takes_a_survey(tmp_path: Path) -> None:
+    plain = lines()
+    for line in ("5\t_:b <p:p> <p:o> .", '5\t<p:s> <p:p> "1"^^<http://www.w3.org/2001/XMLSchema#float> .'):
+        assert glance((written(tmp_path, [line, *plain]),)) is None
+        assert glance((written(tmp_path, [*plain, line]),)) is None
+    assert glance((written(tmp_path, ["# only a comment"]),)) is None
+    seen = glance((written(tmp_path, plain),))
+    assert seen is not None
+    assert (seen.first, seen.last) == (20, 40_400)
