@@ -14,11 +14,12 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
 from hydrograph.bench.conformance.answers import difference, read_answer
-from hydrograph.bench.conformance.evaluate import Data, answer
+from hydrograph.bench.conformance.evaluate import Data, Engine
 from hydrograph.bench.conformance.manifest import Kind, Test, read_tests
 from hydrograph.errors import HydrographError, QueryError, UnsupportedError, UsageError
 from hydrograph.language import parse
@@ -72,17 +73,14 @@ def syntax(test: Test) -> str:
     return "accepted" if test.kind is Kind.NEGATIVE_SYNTAX else ""
 
 
-def evaluation(test: Test, ask: Callable[[Test], object]) -> str:
+def evaluation(engine: Engine, test: Test) -> str:
     """Return what is wrong with the answer to an evaluation test."""
-    from hydrograph.bench.conformance.answers import Answer
-
     assert test.result is not None, test.name
     expected = read_answer(test.result)
     try:
-        got = ask(test)
+        got = engine.answer(test)
     except Exception as error:  # noqa: BLE001 -- whatever goes wrong in one test is that test's failure
         return f"{type(error).__name__}: {str(error)[:_SHOWN]}"
-    assert isinstance(got, Answer)
     return difference(expected, got, lax=test.lax)[:_SHOWN]
 
 
@@ -128,11 +126,7 @@ def evaluate_all(tests: list[Test], placements: list[Placement]) -> list[Outcome
         for placement in placements:
             session = spark_session() if placement is Placement.SPARK else None
             try:
-                outcomes += run_all(
-                    tests,
-                    placement.value,
-                    lambda test, p=placement, s=session: evaluation(test, lambda one: answer(one, data, p, s)),
-                )
+                outcomes += run_all(tests, placement.value, partial(evaluation, Engine(data, placement, session)))
             finally:
                 if session is not None:
                     session.stop()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from hydrograph.bench.conformance.manifest import Node
 from hydrograph.bench.oracle.compare import compare, row_text, rows_equal
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.errors import DataError
@@ -81,7 +82,7 @@ def _of_graph(file: Path) -> Answer:
     if len(sets) != 1:
         raise DataError(f"{file}: expected one result set, got {len(sets)}")
 
-    def objects(subject: object, local: str) -> list[ox.Term]:
+    def objects(subject: object, local: str) -> list[Node]:
         assert isinstance(subject, ox.NamedNode | ox.BlankNode)
         return [quad.object for quad in store.quads_for_pattern(subject, ox.NamedNode(RS + local), None)]
 
