@@ -17,14 +17,18 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydrograph.bench.conformance.answers import difference, read_answer
 from hydrograph.bench.conformance.evaluate import Data, Engine
-from hydrograph.bench.conformance.manifest import Kind, Test, read_tests
+from hydrograph.bench.conformance.manifest import Entry, Kind, read_tests
 from hydrograph.errors import HydrographError, QueryError, UnsupportedError, UsageError
 from hydrograph.language import parse
 from hydrograph.runtime.run import Placement
 from hydrograph.runtime.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MANIFEST = Path("sparql11") / "manifest-sparql11-query.ttl"
 SOURCE = "https://github.com/w3c/rdf-tests"
@@ -36,7 +40,7 @@ _FEW = 25
 class Outcome:
     """How a test went: nothing wrong, or what is."""
 
-    test: Test
+    test: Entry
     placement: str
     wrong: str
 
@@ -62,7 +66,7 @@ def find_manifest(root: Path) -> Path:
     raise UsageError(f"{root}: no {MANIFEST}; clone {SOURCE} and give the path of its folder sparql")
 
 
-def syntax(test: Test) -> str:
+def syntax(test: Entry) -> str:
     """Return what is wrong with how a syntax test is read."""
     try:
         parse(test.text, "sparql", base=test.query.as_uri())
@@ -73,7 +77,7 @@ def syntax(test: Test) -> str:
     return "accepted" if test.kind is Kind.NEGATIVE_SYNTAX else ""
 
 
-def evaluation(engine: Engine, test: Test) -> str:
+def evaluation(engine: Engine, test: Entry) -> str:
     """Return what is wrong with the answer to an evaluation test."""
     assert test.result is not None, test.name
     expected = read_answer(test.result)
@@ -108,7 +112,7 @@ def _progress(done: int, total: int, placement: str, name: str, started: float) 
     sys.stderr.flush()
 
 
-def run_all(tests: list[Test], placement: str, ask: Callable[[Test], str]) -> list[Outcome]:
+def run_all(tests: list[Entry], placement: str, ask: Callable[[Entry], str]) -> list[Outcome]:
     """Return how all tests went."""
     started = time.monotonic()
     outcomes = []
@@ -118,18 +122,14 @@ def run_all(tests: list[Test], placement: str, ask: Callable[[Test], str]) -> li
     return outcomes
 
 
-def evaluate_all(tests: list[Test], placements: list[Placement]) -> list[Outcome]:
+def evaluate_all(tests: list[Entry], placements: list[Placement], session: SparkSession | None = None) -> list[Outcome]:
     """Return how the evaluation tests went in each placement; one Spark session serves them all."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="hydrograph-conformance-") as folder:
         data = Data(Path(folder))
         for placement in placements:
-            session = spark_session() if placement is Placement.SPARK else None
-            try:
-                outcomes += run_all(tests, placement.value, partial(evaluation, Engine(data, placement, session)))
-            finally:
-                if session is not None:
-                    session.stop()
+            engine = Engine(data, placement, session if placement is Placement.SPARK else None)
+            outcomes += run_all(tests, placement.value, partial(evaluation, engine))
     return outcomes
 
 
@@ -149,7 +149,12 @@ def main() -> None:
     read = [test for test in tests if test.kind is not Kind.EVALUATION]
     placements = [Placement(given.placement)] if given.placement else [Placement.LOCAL, Placement.SPARK]
     syntactic = run_all(read, "syntax", syntax)
-    answered = evaluate_all(asked, placements)
+    session = spark_session() if Placement.SPARK in placements else None
+    try:
+        answered = evaluate_all(asked, placements, session)
+    finally:
+        if session is not None:
+            session.stop()
     complaints = judge(syntactic, {}, whole=False)
     complaints += judge(answered, expected_failures(), whole=not given.only)
     for complaint in complaints:

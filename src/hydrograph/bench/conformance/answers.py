@@ -53,7 +53,7 @@ def read_answer(file: Path) -> Answer:
     if ending in _TABLES:
         found = ox.parse_query_results(path=file, format=_TABLES[ending])
         if isinstance(found, ox.QueryBoolean):
-            return truth(bool(found))
+            return truth(value=bool(found))
         names = tuple(variable.value for variable in found.variables)
         return Answer(names, tuple(tuple(None if x is None else term_of(x) for x in row) for row in found))
     if ending in _GRAPHS:
@@ -63,7 +63,7 @@ def read_answer(file: Path) -> Answer:
     raise DataError(f"{file}: unknown format of results; known are {', '.join((*_TABLES, *_GRAPHS, '.csv'))}")
 
 
-def truth(value: bool) -> Answer:  # noqa: FBT001 -- the answer of ASK, not a switch
+def truth(*, value: bool) -> Answer:
     """Return the answer of an ASK."""
     return Answer(BOOLEAN, ((Literal(str(value).lower(), XSD_BOOLEAN),),))
 
@@ -87,7 +87,7 @@ def _of_graph(file: Path) -> Answer:
         return [quad.object for quad in store.quads_for_pattern(subject, ox.NamedNode(RS + local), None)]
 
     for value in objects(sets[0], "boolean"):
-        return truth(term_of(value) == Literal("true", XSD_BOOLEAN))
+        return truth(value=term_of(value) == Literal("true", XSD_BOOLEAN))
     names = tuple(sorted(str(getattr(name, "value", name)) for name in objects(sets[0], "resultVariable")))
     found: list[tuple[int | None, Row]] = []
     for solution in objects(sets[0], "solution"):

@@ -14,7 +14,7 @@ from hydrograph.algebra.queries import ContinuousQuery, Dataset, NamedWindow
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.api import Query
 from hydrograph.bench.conformance.answers import Answer
-from hydrograph.bench.conformance.manifest import Test
+from hydrograph.bench.conformance.manifest import Entry
 from hydrograph.errors import DataError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
@@ -81,7 +81,7 @@ class Engine:
     placement: Placement
     session: SparkSession | None = None
 
-    def answer(self, test: Test) -> Answer:
+    def answer(self, test: Entry) -> Answer:
         """Return what the engine answers to a test: the report of the window that holds its data."""
         query = parse(test.text, "sparql", base=test.query.as_uri())
         files = _by_name((*test.data, *test.graphs))

@@ -30,7 +30,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Entry:
     """One test; files are absolute, and the IRI of a file is its `as_uri()`."""
 
     name: str
@@ -51,12 +51,12 @@ class Test:
         return self.query.read_text("utf-8")
 
 
-def read_tests(manifest: Path) -> list[Test]:
+def read_tests(manifest: Path) -> list[Entry]:
     """Return the tests of a manifest and of all it includes, in their order."""
     return list(_tests(manifest.resolve()))
 
 
-def _tests(file: Path) -> Iterator[Test]:
+def _tests(file: Path) -> Iterator[Entry]:
     graph = _Graph(file)
     for head in graph.subjects_of("include"):
         for included in graph.items(head):
@@ -66,7 +66,7 @@ def _tests(file: Path) -> Iterator[Test]:
             yield _test(file, graph, entry)
 
 
-def _test(file: Path, graph: _Graph, entry: Node) -> Test:
+def _test(file: Path, graph: _Graph, entry: Node) -> Entry:
     local = str(getattr(entry, "value", entry)).rpartition("#")[2]
     name = f"{file.parent.name}/{local}"
     kind = graph.one(entry, RDF + "type", name)
@@ -79,7 +79,7 @@ def _test(file: Path, graph: _Graph, entry: Node) -> Test:
     queries = graph.objects(action, QT + "query") or [action]
     results = graph.objects(entry, MF + "result")
     lax = any(str(term).endswith("LaxCardinality>") for term in graph.objects(entry, MF + "resultCardinality"))
-    return Test(
+    return Entry(
         name,
         known,
         _path(queries[0]),
