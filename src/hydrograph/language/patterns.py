@@ -47,7 +47,7 @@ class PatternParser(ExpressionParser):
 
     def window_name(self) -> Iri | Variable:
         """Read the name behind WINDOW; plain SPARQL has no windows."""
-        raise self.fail("expected plain SPARQL, got a WINDOW block; use the dialect rspql")
+        raise self.fail("expected no block over a window, got WINDOW; use the dialect rspql")
 
     def other_element(self) -> Element | None:
         """Read a pattern that only a dialect knows, such as a block over a stream; None where none is."""
