@@ -20,19 +20,13 @@ from hydrograph.algebra.queries import (
     TemplateTriple,
 )
 from hydrograph.algebra.walk import subpatterns
-from hydrograph.algebra.windows import (
-    AllWindow,
-    CountWindow,
-    NowWindow,
-    PastWindow,
-    TimeWindow,
-    WindowDefinition,
-)
+from hydrograph.algebra.windows import WindowDefinition
 from hydrograph.errors import UnsupportedError
 from hydrograph.language.duration import print_short
 from hydrograph.language.iri import is_absolute
 from hydrograph.language.print_patterns import INDENT, PatternPrinter
 from hydrograph.language.print_terms import TermPrinter
+from hydrograph.language.words import in_words
 from hydrograph.rdf.terms import BlankNode, Iri, Variable
 
 Part: TypeAlias = Literal["name", "operator", "every", "windows", "dataset", "template"]
@@ -190,27 +184,6 @@ class QueryPrinter:
             case Construct(template):
                 triples = [f"{INDENT}{_template_triple(triple, printer)}" for triple in template]
                 return [f"CONSTRUCT{operator} {{", *triples, *printer.level("}", pattern, sources)]
-
-
-def in_words(definition: WindowDefinition) -> str:
-    """Return a window as a message says it.
-
-    >>> in_words(TimeWindow(10_000, 5_000)), in_words(NowWindow())
-    ('a window of 10s every 5s', 'the window of the newest instant (NOW)')
-    """
-    match definition:
-        case TimeWindow(width, slide):
-            often = "that slides continuously" if slide is None else f"every {print_short(slide)}"
-            return f"a window of {print_short(width)} {often}"
-        case CountWindow(size, slide, triples):
-            unit = "triples" if triples else "elements"
-            return f"a window of the last {size} {unit} every {slide}"
-        case PastWindow(start, end, slide):
-            return f"a window from {print_short(start)} to {print_short(end)} ago every {print_short(slide)}"
-        case NowWindow():
-            return "the window of the newest instant (NOW)"
-        case AllWindow():
-            return "the window of all elements since t0 (ALL)"
 
 
 def _template_triple(triple: TemplateTriple, printer: PatternPrinter) -> str:
