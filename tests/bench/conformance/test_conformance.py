@@ -70,7 +70,7 @@ FILES = {
     "empty.ttl": "",
     "empty.rq": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
     "empty.csv": "n\r\n0\r\n",
-    "from.rq": "SELECT ?v FROM <one.ttl> { <urn:a> <urn:p> ?v }",
+    "from.rq": "SELECT ?v FROM <one.ttl> { <urn:a> <urn:p> ?v FILTER NOT EXISTS { GRAPH ?g { } } }",
     "from.tsv": "?v\n7\n",
     "bad.rq": "SELECT ?v { ?v }",
 }
@@ -187,6 +187,16 @@ def test_the_last_line_has_the_figures(
         main()
     assert stopped.value.code == 0
     assert capsys.readouterr().out.splitlines() == ["local: 6/6", "conformance: 6/6 evaluation, 2/2 syntax"]
+
+
+def test_no_test_at_all_is_an_error(
+    suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["conformance", str(suite), "--only", "smaller/"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "at least one test whose name holds 'smaller/', got none of 8" in capsys.readouterr().err
 
 
 def test_make_says_where_to_get_the_suite() -> None:

@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--placement", choices=["local", "spark"], help="run in one placement only")
     given = parser.parse_args()
     try:
-        tests = [test for test in read_tests(find_manifest(given.root)) if given.only in test.name]
+        tests = _chosen(read_tests(find_manifest(given.root)), given.only)
     except HydrographError as error:
         sys.stderr.write(f"conformance: {error}\n")
         sys.exit(error.exit_code)
@@ -165,6 +165,13 @@ def main() -> None:
     right = sum(not outcome.wrong for outcome in syntactic)
     say(f"conformance: {passed}/{len(asked)} evaluation, {right}/{len(read)} syntax")
     sys.exit(1 if complaints else 0)
+
+
+def _chosen(tests: list[Entry], words: str) -> list[Entry]:
+    chosen = [test for test in tests if words in test.name]
+    if not chosen:
+        raise UsageError(f"expected at least one test whose name holds {words!r}, got none of {len(tests)}")
+    return chosen
 
 
 def _figure(name: str, outcomes: list[Outcome]) -> str:

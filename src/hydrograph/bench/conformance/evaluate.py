@@ -84,9 +84,11 @@ class Engine:
     def answer(self, test: Entry) -> Answer:
         """Return what the engine answers to a test: the report of the window that holds its data."""
         query = parse(test.text, "sparql", base=test.query.as_uri())
-        files = _by_name((*test.data, *test.graphs))
-        content = _bound(query.dataset.default, files) or _by_name(test.data)
-        named = _bound(query.dataset.named, files) or _by_name(test.graphs)
+        content, named = _by_name(test.data), _by_name(test.graphs)
+        if query.dataset != Dataset():
+            # A query that says FROM or FROM NAMED sees nothing but what it names.
+            files = content | named
+            content, named = _bound(query.dataset.default, files), _bound(query.dataset.named, files)
         run = Query(in_window(query), RSPQL).over(
             {STREAM.value: self.data.element(tuple(content.values()))},
             self.data.named(named),
