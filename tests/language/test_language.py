@@ -35,7 +35,9 @@ def test_a_dialect_can_be_forced() -> None:
 
 
 def test_an_unknown_dialect() -> None:
-    with pytest.raises(UsageError, match="unknown dialect 'rspq'; known dialects: cqels, csparql, rspql, .*; did you mean rspql"):
+    with pytest.raises(
+        UsageError, match=r"unknown dialect 'rspq'; known dialects: cqels, csparql, rspql, .*; did you mean rspql"
+    ):
         parse("ASK {}", "rspq")
     with pytest.raises(UsageError, match="unknown dialect 'cypher' to print"):
         print_query(parse("ASK {}"), "cypher")

@@ -133,8 +133,8 @@ class QueryPrinter:
         return {}
 
     def bracketed(self, window: NamedWindow) -> str:
-        """Return a stream with its window in square brackets."""
-        return f"{self.terms.iri(window.stream)} [{self.bounds(window.definition)}]"
+        """Return a stream with its window in square brackets; few grammars take a prefixed name there."""
+        return f"<{window.stream.value}> [{self.bounds(window.definition)}]"
 
     def frame(self, prologue: list[str], body: list[str]) -> list[str]:
         """Return all lines of the query."""

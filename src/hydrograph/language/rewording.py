@@ -27,6 +27,8 @@ class Rewording:
 
     text: str
     lost: tuple[str, ...]
+    preset: str | None
+    """The preset under which the new text has the habits of the old one, if there is any."""
 
 
 def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
@@ -53,8 +55,9 @@ def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
     back = parse(text, to)
     assert asked(back) == asked(query), f"printed as {to}, this query has another algebra:\n{text}"
     lost += _order_of_streams(query, back)
-    lost += _habits(effective(query, profile), effective(back, target), dialect.title)
-    return Rewording(text, tuple(lost))
+    own = effective(query, profile)
+    lost += _habits(own, effective(back, target), dialect.title)
+    return Rewording(text, tuple(lost), profile.name if effective(back, profile) == own else None)
 
 
 def asked(query: ContinuousQuery) -> ContinuousQuery:

@@ -31,7 +31,7 @@ from hydrograph.algebra.nodes import (
     Window,
 )
 from hydrograph.algebra.walk import depth, is_visible
-from hydrograph.errors import QueryError, SyntaxQueryError
+from hydrograph.errors import SyntaxQueryError
 from hydrograph.language.grouping import references
 from hydrograph.language.syntax import (
     BindElement,
@@ -77,7 +77,9 @@ class Translator:
         """Return the algebra of the outermost level, and the variables it selects, or would with `*`."""
         pattern, scope = self._level(level, project=project)
         if (found := depth(pattern)) > MAX_DEPTH:
-            raise QueryError(f"patterns may be {MAX_DEPTH} operators deep, got {found}; split the query")
+            # Which of its operators is too many no one can say: the place is where the pattern begins.
+            offset = max(0, self._text.find("{"))
+            raise self._fail(f"patterns may be {MAX_DEPTH} operators deep, got {found}; split the query", offset)
         return pattern, tuple(variable for variable in scope if is_visible(variable))
 
     # Groups, section 18.2.2

@@ -86,7 +86,8 @@ class RspQlPrinter(QueryPrinter):
         windows = []
         for window in self.query.windows:
             assert window.name is not None
-            windows.append(f"FROM NAMED WINDOW {self.terms.iri(window.name)} ON {self.bracketed(window)}")
+            name, stream = self.terms.iri(window.name), self.terms.iri(window.stream)
+            windows.append(f"FROM NAMED WINDOW {name} ON {stream} [{self.bounds(window.definition)}]")
         return super().sources() + windows
 
 
