@@ -50,6 +50,11 @@ class Dialect(SparqlParser):
         """Read what follows REGISTER."""
         raise self.fail(f"{self.title} registers no queries in their text; leave REGISTER away")
 
+    def stream_operator(self) -> None:
+        """Refuse a stream operator."""
+        if self.token.key in StreamOperator.__members__:
+            raise self.fail(f"{self.title} has no stream operators, got {self.token.key}; leave it away")
+
     def read_operator(self) -> None:
         """Read RSTREAM, ISTREAM or DSTREAM behind SELECT or CONSTRUCT, for dialects that have them there."""
         for operator in StreamOperator:
@@ -65,6 +70,8 @@ class Dialect(SparqlParser):
     def stream_window(self) -> NamedWindow:
         """Read a stream and its window in brackets."""
         stream = self.iri("the IRI of a stream")
+        if self.token.key != "[":
+            raise self.unexpected("a window in square brackets")
         return NamedWindow(None, stream, self.window_definition())
 
     def window_definition(self) -> WindowDefinition:
@@ -159,8 +166,9 @@ class Dialect(SparqlParser):
         number = self.natural(f"a duration such as 10 {next(iter(self.units))}")
         token = self.token
         if token.key not in self.units:
-            known = ", ".join(self.units)
-            suggestion = did_you_mean(token.key, self.units)
+            accepted = [unit for unit, length in self.units.items() if not isinstance(length, str)]
+            known = ", ".join(accepted)
+            suggestion = did_you_mean(token.key, accepted)
             raise self.fail(f"expected a unit behind {number}, got {shown(token)}; units: {known}{suggestion}")
         self.take()
         length = self.units[token.key]

@@ -51,6 +51,8 @@ class PatternParser(ExpressionParser):
 
     def other_element(self) -> Element | None:
         """Read a pattern that only a dialect knows, such as a block over a stream; None where none is."""
+        if self.token.key == "STREAM":
+            raise self.fail("expected no block over a stream, got STREAM; use the dialect cqels or sparqlstream")
         return None
 
     # Groups

@@ -45,6 +45,8 @@ class QueryPrinter:
     title: ClassVar[str] = "SPARQL"
     window_word: ClassVar[str | None] = None
     """What stands before a window's name in a block; None leaves blocks away."""
+    names_are_iris: ClassVar[bool] = False
+    """Whether a query's name stands in angle brackets, so that a BASE changes one that is no IRI."""
     template_graphs: ClassVar[bool] = False
     """Whether GRAPH may stand in a template."""
 
@@ -163,7 +165,7 @@ class QueryPrinter:
             lines = self._body(printer)
         prologue = [f"PREFIX {name}: <{iri}>" for name, iri in dict(self.query.prefixes).items()]
         if printer.base is not None:
-            if self.query.name is not None and not is_absolute(self.query.name):
+            if self.names_are_iris and self.query.name is not None and not is_absolute(self.query.name):
                 raise UnsupportedError(f"the name {self.query.name!r} would be read from BASE <{printer.base.value}>")
             prologue.insert(0, f"BASE <{printer.base.value}>")
         return "\n".join(self.frame(prologue, lines)) + "\n"

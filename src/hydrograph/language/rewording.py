@@ -68,6 +68,8 @@ def asked(query: ContinuousQuery) -> ContinuousQuery:
 def effective(query: ContinuousQuery, profile: Profile) -> Profile:
     """Return the profile a query follows, without a name and with whatever the query can not tell as in `NEUTRAL`."""
     own = replace(profile.of(query), name="")
+    if not query.windows:
+        return replace(NEUTRAL, operator=own.operator)  # nothing streams, so nothing is ever reported again
     definitions = [profile.windowing(window.definition) for window in query.windows]
     if own.operator is StreamOperator.RSTREAM:
         own = replace(own, r2s_set=NEUTRAL.r2s_set)

@@ -32,6 +32,7 @@ from hydrograph.algebra.nodes import (
 )
 from hydrograph.algebra.walk import depth, is_visible
 from hydrograph.errors import SyntaxQueryError
+from hydrograph.language.cursor import did_you_mean
 from hydrograph.language.grouping import references
 from hydrograph.language.syntax import (
     BindElement,
@@ -189,7 +190,8 @@ class Translator:
             read = [item.variable] if item.expression is None else references(item.expression)
             for variable in read:
                 if variable not in known:
-                    allowed = ", ".join(f"?{key.name}" for key in keys if is_visible(key)) or "none"
+                    visible = [f"?{key.name}" for key in keys if is_visible(key)]
+                    allowed = (", ".join(visible) or "none") + did_you_mean(f"?{variable.name}", visible)
                     raise self._fail(
                         f"expected a key of GROUP BY or an aggregate, got ?{variable.name}; keys: {allowed}",
                         item.offset,

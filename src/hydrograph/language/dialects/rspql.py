@@ -29,6 +29,7 @@ class RspQlPrinter(QueryPrinter):
 
     title = "RSP-QL"
     window_word = "WINDOW"
+    names_are_iris = True
     template_graphs = True
 
     @classmethod

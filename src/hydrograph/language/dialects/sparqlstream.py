@@ -38,8 +38,9 @@ class SparqlStreamPrinter(BlockPrinter):
 
     @classmethod
     def view(cls, query: ContinuousQuery) -> ContinuousQuery:
-        """Return the query without blocks where it reads one window, else with its windows in order."""
-        return ordered(merged(query))
+        """Return the query with its windows in order, and without blocks only where those can not be said."""
+        blocks = ordered(query)
+        return ordered(merged(query)) if any(cls(blocks).window_lacks()) else blocks
 
     def can_say_operator(self) -> bool:
         """Tell whether SELECT or CONSTRUCT stands before the operator."""
