@@ -105,7 +105,8 @@ def renamed(query: ContinuousQuery) -> ContinuousQuery:
 
 def normal(query: ContinuousQuery) -> ContinuousQuery:
     """Return the form in which two queries are equal if they ask the same over the same windows."""
-    return renamed(ordered(merged(query)))
+    # Equal windows become one first: a query over one window has no blocks.
+    return renamed(merged(renamed(ordered(query))))
 
 
 def outside_blocks(pattern: Pattern) -> Iterator[Bgp | PathPattern]:
