@@ -413,6 +413,8 @@ def when(*cases: tuple[Sql, Sql], otherwise: Sql | None = None) -> Sql:
 
 _KEYS = count()
 _SMALL = 8
+_LARGE = DecimalProduct | DecimalQuotient | DecimalText | DoubleQuotient | RoundDouble
+_WRITTEN_LARGE = 30
 
 
 def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
@@ -421,7 +423,12 @@ def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
     SQL has no such construct, so both targets use a lambda over a list of one. A kernel can't stand in a lambda of
     Spark: around one, the value is repeated.
     """
-    return body(value) if sum(1 for _ in value.walk()) <= _SMALL else bind(value, body)
+    return body(value) if size(value) <= _SMALL else bind(value, body)
+
+
+def size(tree: Sql) -> int:
+    """Return about how many nodes a target sees; some of ours are written as many."""
+    return sum(_WRITTEN_LARGE if isinstance(node, _LARGE) else 1 for node in tree.walk())
 
 
 def bind(value: Sql, body: Callable[[Sql], Sql]) -> Sql:

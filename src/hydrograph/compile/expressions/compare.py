@@ -10,6 +10,7 @@ from hydrograph.algebra.expressions import Comparison
 from hydrograph.compile import sql
 from hydrograph.compile.expressions.dates import TEMPORAL
 from hydrograph.compile.expressions.lexical import has_escape, lexical, quoted, unescaped
+from hydrograph.compile.expressions.shared import shared
 from hydrograph.compile.expressions.timeline import Test, durations_compared, times_compared
 from hydrograph.compile.expressions.values import (
     EXACT,
@@ -42,17 +43,17 @@ def compare(operator: Comparison, left: Value, right: Value) -> Sql:
     """Return the comparison; NULL where it is a type error."""
     match operator:
         case "=":
-            return _equal(left, right)
+            return shared(left, right, _equal)
         case "!=":
-            return sql.negate(_equal(left, right))
+            return sql.negate(shared(left, right, _equal))
         case "<":
-            return _less(left, right, exp.LT)
+            return shared(left, right, lambda one, other: _less(one, other, exp.LT))
         case "<=":
-            return _less(left, right, exp.LTE)
+            return shared(left, right, lambda one, other: _less(one, other, exp.LTE))
         case ">":
-            return _less(right, left, exp.LT)
+            return compare("<", right, left)
         case ">=":
-            return _less(right, left, exp.LTE)
+            return compare("<=", right, left)
 
 
 def same_term(left: Value, right: Value) -> Sql:
