@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format lock bench-replay clean
+.PHONY: help setup demo test test-slow check format lock bench-replay conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,15 @@ lock: ## resolve the dependencies again and write the lock files
 
 bench-replay: $(READY) ## measure how fast recorded streams are answered
 	@$(BIN)/python -m hydrograph.bench.replay
+
+conformance: $(READY) ## run the W3C's query tests on Spark and beside it; W3C=PATH says where they are
+	@test -n "$(W3C)" || { \
+		echo "make conformance needs the W3C's tests: git clone https://github.com/w3c/rdf-tests" \
+			"and say make conformance W3C=rdf-tests/sparql" >&2; exit 1; }
+	@$(BIN)/python -m hydrograph.bench.conformance "$(W3C)"
+
+dialects: $(READY) ## write docs/dialects.md again after a change of a dialect
+	$(BIN)/python -m hydrograph.language.table > docs/dialects.md
 
 clean: ## remove the environment, caches and whatever was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,14 +23,15 @@ import pyarrow as pa
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
-from hydrograph.language import parse
+from hydrograph.language import dialect_of, parse
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.run import Data, Options, Placement, Run
 from hydrograph.streams.sources import RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.temporal import Instant
-from hydrograph.windows.profile import PRESETS, RSPQL, Origin, Profile
+from hydrograph.windows.profile import Origin, Profile
+from hydrograph.windows.profile import preset as profile_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,11 +97,8 @@ class Query:
 
 
 def query(text: str, *, dialect: str | None = None, preset: str | None = None) -> Query:
-    """Parse a query; `preset` names the engine whose habits (report, tick, t0) it follows."""
-    algebra = parse(text, dialect)
-    if preset is not None and preset not in PRESETS:
-        raise UsageError(f"no preset named {preset!r}; presets: {', '.join(PRESETS)}")
-    return Query(algebra, RSPQL if preset is None else PRESETS[preset])
+    """Parse a query; `preset` names the engine whose habits (report, tick, t0) it follows, by default its dialect's."""
+    return Query(parse(text, dialect), profile_of(dialect_of(text, dialect).preset if preset is None else preset))
 
 
 def events(lines: Iterable[tuple[Instant, str]]) -> RecordedStream:

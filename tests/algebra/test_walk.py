@@ -9,6 +9,7 @@ from hydrograph.algebra.walk import (
     certain,
     children,
     depth,
+    everywhere,
     expressions,
     is_visible,
     is_volatile,
@@ -134,3 +135,17 @@ def test_depth_counts_all_sorts_of_nodes() -> None:
 def test_generated_variables_are_not_visible() -> None:
     assert is_visible(Variable("a"))
     assert not is_visible(Variable(".b0"))
+
+
+def test_everywhere_reaches_exists_in_every_sort_of_expression() -> None:
+    text = (
+        f"{PREFIX}SELECT (EXISTS {{ :e :p ?a }} AS ?b) (SUM(IF(EXISTS {{ :f :p ?a }}, 1, 0)) AS ?n) "
+        "{ :a :p ?o OPTIONAL { :b :p ?o FILTER EXISTS { :c :p ?o FILTER NOT EXISTS { :d :p ?o } } } } "
+        "ORDER BY (EXISTS { :g :p ?a })"
+    )
+    pattern = parse(text).pattern
+    found = [node for node in subpatterns(pattern) if isinstance(node, Bgp)]
+    assert len(found) == 7
+    emptied = everywhere(pattern, lambda node: Bgp(()) if isinstance(node, Bgp) else node)
+    assert [node for node in subpatterns(emptied) if isinstance(node, Bgp)] == [Bgp(())] * 7
+    assert everywhere(pattern, lambda node: node) == pattern

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hydrograph.algebra.queries import StreamOperator
+from hydrograph.algebra.nodes import Bgp
+from hydrograph.algebra.queries import Ask, ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import CountWindow, TimeWindow
 from hydrograph.errors import UsageError
 from hydrograph.windows.profile import PRESETS, preset
-from hydrograph.windows.report import When
+from hydrograph.windows.report import Policy, When
 from hydrograph.windows.scope import Align
 from hydrograph.windows.stream import Element
 
@@ -55,3 +58,11 @@ def test_cqels_slides_continuously_and_streams_insertions_of_sets() -> None:
 def test_an_unknown_preset_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="presets: rspql, csparql"):
         preset("rsp-ql")
+
+
+def test_what_a_text_says_itself_comes_first() -> None:
+    query = ContinuousQuery(Ask(), Bgp(()))
+    assert preset("cqels").of(query) == preset("cqels")
+    said = preset("csparql").of(replace(query, operator=StreamOperator.DSTREAM, every=5))
+    assert said.operator is StreamOperator.DSTREAM
+    assert said.report == Policy(When.PERIODIC, non_empty=True, period=5)

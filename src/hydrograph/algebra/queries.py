@@ -9,6 +9,7 @@ from typing import TypeAlias
 from hydrograph.algebra.nodes import Pattern, TemplateTerm
 from hydrograph.algebra.windows import WindowDefinition
 from hydrograph.rdf.terms import Iri, Variable
+from hydrograph.temporal import Duration
 
 
 class StreamOperator(Enum):
@@ -87,5 +88,7 @@ class ContinuousQuery:
     """None where the text says nothing: the profile of the dialect decides."""
     name: str | None = None
     """The name or IRI given in REGISTER."""
+    every: Duration | None = None
+    """COMPUTED EVERY: reports come at this period instead of at the closes of windows (S13)."""
     prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """The prefixes of the text, for printing only."""

@@ -70,6 +70,8 @@ def print_query(query: ContinuousQuery) -> str:
         parts.append(["name", f"<{query.name}>"])
     if query.operator is not None:
         parts.append(["stream", query.operator.value])
+    if query.every is not None:
+        parts.append(["every", str(query.every)])
     parts += [["from", _term(graph)] for graph in query.dataset.default]
     parts += [["from-named", _term(graph)] for graph in query.dataset.named]
     parts += [_named_window(window) for window in query.windows]

@@ -172,6 +172,41 @@ def expressions(pattern: Pattern) -> tuple[Expression, ...]:
             return ()
 
 
+def with_expressions(pattern: Pattern, change: Callable[[Expression], Expression]) -> Pattern:
+    """Return `pattern` with what `change` makes of the expressions directly in it."""
+    match pattern:
+        case Filter(condition, _):
+            return replace(pattern, condition=change(condition))
+        case LeftJoin(_, _, condition):
+            return pattern if condition is None else replace(pattern, condition=change(condition))
+        case Extend(_, _, expression):
+            return replace(pattern, expression=change(expression))
+        case Group(_, _, aggregates):
+            changed = (
+                (output, one if one.argument is None else replace(one, argument=change(one.argument)))
+                for output, one in aggregates
+            )
+            return replace(pattern, aggregates=tuple(changed))
+        case OrderBy(_, conditions):
+            ordered = tuple(replace(order, expression=change(order.expression)) for order in conditions)
+            return replace(pattern, conditions=ordered)
+        case _:
+            return pattern
+
+
+def everywhere(pattern: Pattern, rule: Callable[[Pattern], Pattern]) -> Pattern:
+    """Apply `rule` to every pattern from the leaves up, those of EXISTS included."""
+
+    def inside(expression: Expression) -> Expression:
+        if isinstance(expression, Exists):
+            return replace(expression, pattern=everywhere(expression.pattern, rule))
+        return expression
+
+    return rewrite(
+        pattern, lambda node: rule(with_expressions(node, lambda expression: rewrite_expression(expression, inside)))
+    )
+
+
 def subpatterns(pattern: Pattern) -> Iterator[Pattern]:
     """Yield `pattern` and every pattern below it, those of EXISTS included."""
     waiting: list[Node] = [pattern]

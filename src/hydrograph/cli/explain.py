@@ -6,7 +6,8 @@ import click
 
 from hydrograph import api
 from hydrograph.algebra.sse import print_pattern
-from hydrograph.cli.inputs import query_options, query_text, static_of, streams_of
+from hydrograph.cli.inputs import static_of, streams_of
+from hydrograph.cli.texts import query_options, query_text
 from hydrograph.compile.print import Target
 from hydrograph.runtime.explain import kernels_in_words, windows_in_words
 from hydrograph.runtime.plan import Facts, plan

@@ -15,6 +15,8 @@ from hydrograph.errors import HydrographError
 COMMANDS = {
     "run": "Answer a query over recorded streams.",
     "explain": "Show what a query means and how it is run.",
+    "validate": "Check a query without running it.",
+    "translate": "Print a query in another language, and say what that one can not keep.",
     "convert": "Convert a recorded stream between timed N-Triples and Parquet.",
     "demo": "Run three queries on a small stream and check them with the oracle.",
 }

@@ -12,9 +12,10 @@ from typing import IO
 import click
 
 from hydrograph import api
-from hydrograph.cli.inputs import query_options, query_text, static_of, streams_of
+from hydrograph.cli.inputs import static_of, streams_of
 from hydrograph.cli.progress import progress
 from hydrograph.cli.results import WRITERS
+from hydrograph.cli.texts import query_options, query_text
 from hydrograph.errors import RunError, UsageError
 from hydrograph.runtime.run import Run
 

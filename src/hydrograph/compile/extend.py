@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
-from hydrograph.algebra.expressions import Expression, Reference
-from hydrograph.algebra.walk import is_volatile
+from hydrograph.algebra.expressions import Call, Expression, Reference
+from hydrograph.algebra.nodes import Extend
+from hydrograph.algebra.walk import is_volatile, operands, rewrite_expression
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.expressions.evaluate import evaluate
@@ -15,6 +17,40 @@ from hydrograph.compile.relation import Form, Relation, form_columns
 from hydrograph.compile.sql import Sql
 from hydrograph.compile.subtract import row_identity
 from hydrograph.rdf.terms import Variable
+
+
+def with_shared_labels(compilation: Compilation, pattern: Extend) -> Extend | None:
+    """Return adjacent extensions in which BNODE gives one blank node for a label in all of them; None where they do.
+
+    They belong to one solution, whose name is made before the first: later ones see what earlier ones have added.
+    """
+    chain = [pattern]
+    while isinstance(chain[-1].inner, Extend):
+        chain.append(chain[-1].inner)
+    if sum(any(map(_is_labelled, parts(extend.expression))) for extend in chain) < 2:
+        return None
+    name = compilation.fresh()
+    result = Extend(chain[-1].inner, name, Call("STRUUID", ()))
+
+    def named(expression: Expression) -> Expression:
+        if isinstance(expression, Call) and _is_labelled(expression):
+            return replace(expression, arguments=(*expression.arguments, Reference(name)))
+        return expression
+
+    for extend in reversed(chain):
+        result = Extend(result, extend.variable, rewrite_expression(extend.expression, named))
+    return result
+
+
+def _is_labelled(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function == "BNODE" and len(expression.arguments) == 1
+
+
+def parts(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all expressions in it."""
+    yield expression
+    for operand in operands(expression):
+        yield from parts(operand)
 
 
 def extended(compilation: Compilation, rows: Relation, variable: Variable, expression: Expression) -> Relation:

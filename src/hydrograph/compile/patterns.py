@@ -37,7 +37,7 @@ from hydrograph.compile.distinct import distinct
 from hydrograph.compile.exists import Asking, has_exists, paired, reads, with_outer
 from hydrograph.compile.expressions.conditions import condition
 from hydrograph.compile.expressions.needs import merge_demands, reads_clock
-from hydrograph.compile.extend import extended
+from hydrograph.compile.extend import extended, with_shared_labels
 from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
 from hydrograph.compile.joins import join
 from hydrograph.compile.leaves import leaf, stream_leaf
@@ -92,6 +92,9 @@ def compile_pattern(compilation: Compilation, pattern: Pattern, scope: Scope, de
             rows = completed(compilation, Scope(scope.source), values(compilation, pattern, given), given)
             return substituted(compilation, scope, rows, demand)
         case Extend(inner, variable, expression):
+            if (shared := with_shared_labels(compilation, pattern)) is not None:
+                rows, known = compile_pattern(compilation, shared, scope, demand), variables(pattern)
+                return only(rows, tuple(v for v in rows.forms if v in known))
             return _extended(compilation, inner, variable, expression, scope, demand)
         case Project(inner, kept):
             narrowed = {variable: parts for variable, parts in demand.items() if variable in kept}

@@ -79,6 +79,10 @@ def _duckdb_decimal_text(self: Any, node: exp.Expression) -> str:
     return f"RTRIM(RTRIM(CAST({self.sql(node, 'this')} AS TEXT), '0'), '.')"
 
 
+def _duckdb_double_string(self: Any, node: exp.Expression) -> str:
+    return f"hydrograph_double_string({self.sql(node, 'this')}, {self.sql(node, 'single')})"
+
+
 def _arguments(self: Any, node: exp.Expression) -> str:
     return ", ".join(self.sql(argument) for argument in node.expressions)
 
@@ -94,6 +98,21 @@ def _spark_term_id(self: Any, node: exp.Expression) -> str:
     # Spark's hash of NULL is a number; an unbound term has no id.
     text = self.sql(node, "this")
     return f"IF({text} IS NULL, NULL, XXHASH64({text}))"
+
+
+def _spark_double_kernel(kernel: str) -> _Printer:
+    """Print a kernel that writes doubles; the sign of a zero never reaches it.
+
+    Spark holds the constants 0.0 and -0.0 for equal, and calls a kernel once for both.
+    """
+
+    def write(self: Any, node: exp.Expression) -> str:
+        value = self.sql(node, "this")
+        more = f", {self.sql(node, 'single')}" if "single" in node.args else ""
+        sign = f"CASE WHEN CAST({value} AS STRING) = '-0.0' THEN '-' ELSE '' END"
+        return f"CONCAT({sign}, {kernel}({value} + CAST(0 AS DOUBLE){more}))"
+
+    return write
 
 
 def _spark_fold(self: Any, node: exp.Expression) -> str:
@@ -148,7 +167,7 @@ def _kernel_call(self: Any, node: exp.Expression) -> str:
 
 def _let(self: Any, node: exp.Expression, template: str) -> str:
     """Print a name bound in an expression; names go by depth, so that the text does not depend on what came before."""
-    value = self.sql(node, "this")
+    value = _arguments(self, node) if isinstance(node, sql.Each) else self.sql(node, "this")
     names: dict[int, str] = self.__dict__.setdefault("hydrograph_names", {})
     names[node.args["key"]] = name = f"x{len(names)}"
     body = self.sql(node, "expression")
@@ -293,8 +312,9 @@ _SPARK = _generator(
         sql.DecimalQuotient: _spark_quotient,
         sql.DecimalText: _spark_decimal_text,
         sql.DecimalDouble: lambda self, node: f"CAST({self.sql(node, 'this')} AS DOUBLE)",
-        sql.DoubleText: _call("hydrograph_double_text"),
-        sql.SingleText: _call("hydrograph_single_text"),
+        sql.DoubleText: _spark_double_kernel("hydrograph_double_text"),
+        sql.SingleText: _spark_double_kernel("hydrograph_single_text"),
+        sql.DoubleString: _spark_double_kernel("hydrograph_double_string"),
         sql.TermId: _spark_term_id,
         sql.RowHash: lambda self, node: f"XXHASH64({_arguments(self, node)})",
         sql.FoldDoubles: _spark_fold,
@@ -319,6 +339,9 @@ _SPARK = _generator(
         sql.ParseDouble: _spark_parse_double,
         sql.KernelCall: _kernel_call,
         sql.LetIn: lambda self, node: _let(self, node, "TRANSFORM(ARRAY({value}), {name} -> {body})[0]"),
+        sql.Each: lambda self, node: _let(self, node, "TRANSFORM(ARRAY({value}), {name} -> {body})"),
+        sql.Item: lambda self, node: f"{self.sql(node, 'this')}[{node.args['index']}]",
+        sql.WholeQuotient: lambda self, node: " DIV ".join(_both(self, node)),
         sql.LetName: _let_name,
         sql.SafeCast: _safe_cast,
     },
@@ -334,6 +357,7 @@ _DUCKDB = _generator(
         sql.DecimalDouble: lambda self, node: f"CAST(CAST({self.sql(node, 'this')} AS TEXT) AS DOUBLE)",
         sql.DoubleText: _call("hydrograph_double_text"),
         sql.SingleText: _call("hydrograph_single_text"),
+        sql.DoubleString: _duckdb_double_string,
         sql.TermId: _call("hydrograph_term_id"),
         sql.FoldDoubles: _duckdb_fold,
         sql.CollectList: _duckdb_collect,
@@ -357,6 +381,9 @@ _DUCKDB = _generator(
         sql.ParseDouble: _duckdb_parse_double,
         sql.KernelCall: _kernel_call,
         sql.LetIn: lambda self, node: _let(self, node, "LIST_TRANSFORM([{value}], LAMBDA {name} : {body})[1]"),
+        sql.Each: lambda self, node: _let(self, node, "LIST_TRANSFORM([{value}], LAMBDA {name} : {body})"),
+        sql.Item: lambda self, node: f"{self.sql(node, 'this')}[{node.args['index'] + 1}]",
+        sql.WholeQuotient: lambda self, node: " // ".join(_both(self, node)),
         sql.LetName: _let_name,
         # Hints speak of Spark's partitions and joins; there is nothing to say of them here.
         exp.Hint: lambda self, node: "",  # noqa: ARG005

@@ -66,6 +66,12 @@ class SingleText(exp.Expression):
     arg_types = {"this": True}
 
 
+class DoubleString(exp.Expression):
+    """The xsd:string of a double, or of a number of single precision where `single` holds; a kernel."""
+
+    arg_types = {"this": True, "single": True}
+
+
 class DecimalSum(exp.Expression):
     """`this + expression` of two DECIMAL(38,18); NULL where an operand has more than 19 digits before the point."""
 
@@ -163,6 +169,24 @@ class LetName(exp.Expression):
     """A name bound by the `LetIn` around it."""
 
     arg_types = {"key": True}
+
+
+class Each(exp.Expression):
+    """An array: `expression` for each of `expressions`, for which `LetName` nodes with the same key stand."""
+
+    arg_types = {"expressions": True, "expression": True, "key": True}
+
+
+class Item(exp.Expression):
+    """An element of an array, by its index from 0."""
+
+    arg_types = {"this": True, "index": True}
+
+
+class WholeQuotient(exp.Expression):
+    """The quotient of two BIGINT that are not negative, rounded down."""
+
+    arg_types = {"this": True, "expression": True}
 
 
 class FoldDoubles(exp.Expression):
@@ -330,7 +354,9 @@ def paren(value: Sql) -> Sql:
 
 def _wrap(value: Sql) -> Sql:
     """Return the value in parentheses where an operator beside it could bind more tightly."""
-    loose = isinstance(value, exp.Binary | exp.Unary | exp.Predicate | FloorDivide) and not isinstance(value, exp.Paren)
+    loose = isinstance(value, exp.Binary | exp.Unary | exp.Predicate | FloorDivide | WholeQuotient) and not isinstance(
+        value, exp.Paren
+    )
     return exp.paren(value) if loose else value
 
 
@@ -359,6 +385,11 @@ def floor_divide(value: Sql, by: int) -> Sql:
     return FloorDivide(this=value, expression=num(by))
 
 
+def whole_quotient(value: Sql, by: int) -> Sql:
+    """Return `value / by` rounded down, for a BIGINT that is not negative: shorter than `floor_divide`."""
+    return WholeQuotient(this=_wrap(value), expression=num(by))
+
+
 def greatest(*values: Sql) -> Sql:
     """Return the greatest; none of them may be NULL, for which the targets differ."""
     return call("GREATEST", *values)
@@ -382,6 +413,8 @@ def when(*cases: tuple[Sql, Sql], otherwise: Sql | None = None) -> Sql:
 
 _KEYS = count()
 _SMALL = 8
+_LARGE = DecimalProduct | DecimalQuotient | DecimalText | DoubleQuotient | RoundDouble
+_WRITTEN_LARGE = 30
 
 
 def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
@@ -390,8 +423,16 @@ def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
     SQL has no such construct, so both targets use a lambda over a list of one. A kernel can't stand in a lambda of
     Spark: around one, the value is repeated.
     """
-    if sum(1 for _ in value.walk()) <= _SMALL:
-        return body(value)
+    return body(value) if size(value) <= _SMALL else bind(value, body)
+
+
+def size(tree: Sql) -> int:
+    """Return about how many nodes a target sees; some of ours are written as many."""
+    return sum(_WRITTEN_LARGE if isinstance(node, _LARGE) else 1 for node in tree.walk())
+
+
+def bind(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
+    """Return `body(value)` as `let` does, for a value that takes long to compute although it is short to write."""
     key = next(_KEYS)
     inner = body(LetName(key=key))
     if any(_is_kernel(node) for node in inner.walk()):
@@ -399,10 +440,28 @@ def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
     return LetIn(this=value, expression=inner, key=key)
 
 
+def pair(left: Sql, right: Sql, read: Callable[[Sql], Sql], body: Callable[[Sql, Sql], Sql]) -> Sql:
+    """Return `body(read(left), read(right))` with `read` written only once; it must not call a kernel."""
+    key = next(_KEYS)
+    both = Each(expressions=[left, right], expression=read(LetName(key=key)), key=key)
+    return bind(both, lambda items: body(*(Item(this=items.copy(), index=index) for index in (0, 1))))
+
+
+def record(**fields: Sql) -> Sql:
+    """Return a struct."""
+    named = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in fields.items()]
+    return exp.Struct(expressions=named)
+
+
+def member(value: Sql, name: str) -> Sql:
+    """Return a field of a struct."""
+    return exp.Dot(this=value, expression=exp.to_identifier(name))
+
+
 def _is_kernel(node: exp.Expr) -> bool:
     if isinstance(node, Matches):
         return node.args.get("safe") is False
-    return isinstance(node, KernelCall | DoubleText | SingleText | Digest | ChangeCase | TermId)
+    return isinstance(node, KernelCall | DoubleText | SingleText | DoubleString | Digest | ChangeCase | TermId)
 
 
 def kernel(name: str, *arguments: Sql) -> Sql:

@@ -13,25 +13,51 @@ from hydrograph.language.cursor import did_you_mean
 from hydrograph.language.dialects import DIALECTS
 from hydrograph.language.lexer import Token, tokenize
 from hydrograph.language.printer import print_query, print_sparql
+from hydrograph.language.sparql import SparqlParser
 
-__all__ = ["DIALECTS", "parse", "print_query", "print_sparql"]
+__all__ = ["DIALECTS", "dialect_of", "parse", "print_query", "print_sparql"]
 
 
 def parse(text: str, dialect: str | None = None, *, base: str | None = None) -> ContinuousQuery:
     """Return the algebra of a query text.
 
-    Without a `dialect` the text decides: REGISTER, WINDOW or a stream operator is RSP-QL, the rest plain SPARQL.
-    Relative IRIs start from `base` unless the text declares its own.
+    Without a `dialect` the text decides, see `dialect_of`. Relative IRIs start from `base` unless the text declares
+    its own.
     """
     tokens = tokenize(text)
-    name = _recognise(tokens) if dialect is None else dialect
+    return _named(dialect, tokens)(text, tokens, base).query()
+
+
+def dialect_of(text: str, dialect: str | None = None) -> type[SparqlParser]:
+    """Return the dialect named, else the one whose words a text uses; plain SPARQL where it uses none.
+
+    >>> dialect_of("SELECT ?s { STREAM <urn:s> [NOW] { ?s ?p ?o } }").title
+    'CQELS-QL'
+    """
+    return _named(dialect, [] if dialect is not None else tokenize(text))
+
+
+def _named(name: str | None, tokens: list[Token]) -> type[SparqlParser]:
+    """Return a dialect by its name, or by the tokens of a text."""
+    if name is None:
+        return _recognised(tokens)
     if name not in DIALECTS:
         suggestion = did_you_mean(name, DIALECTS)
         raise UsageError(f"unknown dialect {name!r}; known dialects: {', '.join(sorted(DIALECTS))}{suggestion}")
-    return DIALECTS[name](text, tokens, base).query()
+    return DIALECTS[name]
 
 
-def _recognise(tokens: list[Token]) -> str:
-    """Return the name of the dialect whose keywords a text uses."""
-    keys = {token.key for token in tokens}
-    return next((name for name, dialect in DIALECTS.items() if keys & dialect.marks), "sparql")
+def _recognised(tokens: list[Token]) -> type[SparqlParser]:
+    """Return the first dialect with a mark among the tokens."""
+    keys = [token.key for token in tokens]
+    places: dict[str, list[int]] = {}
+    for at, key in enumerate(keys):
+        places.setdefault(key, []).append(at)
+    for dialect in DIALECTS.values():
+        for mark in dialect.marks:
+            words = mark.split()
+            for at in places.get(words[0], ()):
+                run = keys[at : at + len(words)]
+                if len(run) == len(words) and all(word in ("*", key) for word, key in zip(words, run, strict=True)):
+                    return dialect
+    return DIALECTS["sparql"]

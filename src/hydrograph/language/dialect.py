@@ -5,18 +5,18 @@ A dialect overrides hooks of this class, or of `SparqlParser` below it, and name
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from hydrograph.algebra.nodes import Pattern
 from hydrograph.algebra.queries import ContinuousQuery, Form, NamedWindow, StreamOperator
-from hydrograph.algebra.windows import CountWindow, TimeWindow, WindowDefinition
-from hydrograph.language.cursor import did_you_mean
+from hydrograph.algebra.windows import CountWindow, PastWindow, TimeWindow, WindowDefinition
+from hydrograph.language.cursor import did_you_mean, shown
 from hydrograph.language.duration import parse_duration
 from hydrograph.language.lexer import Token
 from hydrograph.language.sparql import SparqlParser
-from hydrograph.language.syntax import Level
-from hydrograph.rdf.terms import Iri, Variable
+from hydrograph.language.syntax import Level, NamedElement
+from hydrograph.language.views import ordered, renamed, window_name
 from hydrograph.temporal import DAY, Duration
 
 
@@ -26,6 +26,8 @@ class Dialect(SparqlParser):
     max_width: ClassVar[Duration] = 31 * DAY
     max_overlap: ClassVar[int] = 100_000
     slide_words: ClassVar[tuple[str, ...]] = ("STEP", "SLIDE")
+    units: ClassVar[Mapping[str, Duration | str]] = {}
+    """The units that stand behind numbers, or why one is refused. Without units durations are those of ISO 8601."""
 
     def __init__(self, text: str, tokens: list[Token], base: str | None = None) -> None:
         """Read `tokens`, see `TermParser`."""
@@ -33,25 +35,28 @@ class Dialect(SparqlParser):
         self.windows: list[NamedWindow] = []
         self.operator: StreamOperator | None = None
         self.registered: str | None = None
+        self.every: Duration | None = None
 
     # Registration
 
     def heading(self) -> None:
         """Read REGISTER, and prefixes behind it."""
-        if self.accept("REGISTER"):
+        if self.token.key == "REGISTER":
+            self.take()
             self.registration()
             self.prologue()
 
     def registration(self) -> None:
-        """Read what follows REGISTER: `RSTREAM <iri> AS`, or STREAM, which leaves the operator open."""
-        operators = {operator.name: operator for operator in StreamOperator}
-        token = self.expect_one((*operators, "STREAM"), "RSTREAM, ISTREAM, DSTREAM or STREAM")
-        self.operator = operators.get(token.key)
-        self.registered = self.iri("the IRI of the output stream").value
-        self.expect("AS")
+        """Read what follows REGISTER."""
+        raise self.fail(f"{self.title} registers no queries in their text; leave REGISTER away")
 
     def stream_operator(self) -> None:
-        """Read RSTREAM, ISTREAM or DSTREAM behind SELECT or CONSTRUCT."""
+        """Refuse a stream operator."""
+        if self.token.key in StreamOperator.__members__:
+            raise self.fail(f"{self.title} has no stream operators, got {self.token.key}; leave it away")
+
+    def read_operator(self) -> None:
+        """Read RSTREAM, ISTREAM or DSTREAM behind SELECT or CONSTRUCT, for dialects that have them there."""
         for operator in StreamOperator:
             if self.token.key == operator.name:
                 if self.operator is not None and self.operator is not operator:
@@ -62,48 +67,88 @@ class Dialect(SparqlParser):
 
     # Windows
 
-    def named_source(self) -> None:
-        """Read a window or an IRI behind FROM NAMED."""
-        if not self.accept("WINDOW"):
-            super().named_source()
-            return
-        offset = self.token.offset
-        name = self.iri("the name of a window")
-        if any(window.name == name for window in self.windows):
-            raise self.fail(f"expected a new name, got a second window <{name.value}>", offset)
-        self.expect("ON")
-        self.accept("STREAM")
+    def stream_window(self) -> NamedWindow:
+        """Read a stream and its window in brackets."""
         stream = self.iri("the IRI of a stream")
-        self.windows.append(NamedWindow(name, stream, self.window_definition()))
+        if self.token.key != "[":
+            raise self.unexpected("a window in square brackets")
+        return NamedWindow(None, stream, self.window_definition())
 
     def window_definition(self) -> WindowDefinition:
-        """Read `[RANGE … STEP …]` or `[ELEMENTS … STEP …]`."""
-        self.expect("[")
-        kind = self.expect_one(("RANGE", "ELEMENTS"))
-        definition = self.time_window(kind) if kind.key == "RANGE" else self.count_window()
-        self.expect("]", f"{' or '.join(self.slide_words)} or ]")
-        return definition
+        """Read a window with its square brackets."""
+        raise NotImplementedError
 
-    def time_window(self, start: Token) -> TimeWindow:
-        """Read width and slide; without a slide the windows tumble."""
-        width = self._positive_duration("a width")
-        slide = self._positive_duration("a slide") if self._slide_follows() else width
+    def stream_block(self) -> NamedElement:
+        """Read `STREAM <stream> [window] { … }`; equal windows of one stream are the same window."""
+        self.expect("STREAM")
+        if self.token.key == "var":
+            raise self.unsupported(f"variables for streams are not supported, got {shown(self.token)}; name the stream")
+        window = self.stream_window()
+        known = {(one.stream, one.definition): one.name for one in self.windows if one.name is not None}
+        name = known.get((window.stream, window.definition))
+        if name is None:
+            name = window_name(len(self.windows) + 1)
+            self.windows.append(replace(window, name=name))
+        return NamedElement(name, self.group(), window=True)
+
+    def sliding(self, width: Duration, slide: Duration | None, offset: int) -> TimeWindow:
+        """Return a time window within the limits."""
         if width > self.max_width:
             days = self.max_width // DAY
-            raise self.fail(f"a window may be {self.max_width} ms ({days} days) wide, got {width} ms", start.offset)
-        if width > slide * self.max_overlap:
+            raise self.fail(f"a window may be {self.max_width} ms ({days} days) wide, got {width} ms", offset)
+        if slide is not None and width > slide * self.max_overlap:
             raise self.fail(
                 f"at most {self.max_overlap} windows may overlap, got {width} ms / {slide} ms; make the slide longer",
-                start.offset,
+                offset,
             )
         return TimeWindow(width, slide)
 
-    def count_window(self) -> CountWindow:
-        """Read size and slide in elements; without a slide the windows tumble."""
-        size = self._positive_count("a number of elements")
-        return CountWindow(size, self._positive_count("a number of elements") if self._slide_follows() else size)
+    def past(self, *, default_slide: bool) -> TimeWindow | PastWindow:
+        """Read `NOW - start TO NOW - end SLIDE slide` behind its first NOW; without a `TO` the window ends now.
+
+        Without a slide the windows tumble if `default_slide`, and slide continuously else.
+        """
+        offset = self.token.offset
+        self.expect("-", "- and how long ago the window begins")
+        start = self.positive_duration("a width")
+        end = 0
+        if self.accept("TO"):
+            self.expect("NOW")
+            end = self.duration() if self.accept("-") else 0
+        if end >= start:
+            raise self.fail(f"expected a window that ends after it begins, got {start} ms to {end} ms ago", offset)
+        width = start - end
+        slide = self.slide() if self.slide_follows() else width if default_slide or end else None
+        window = self.sliding(width, slide, offset)
+        if end == 0:
+            return window
+        self.sliding(start, None, offset)
+        assert slide is not None
+        return PastWindow(start, end, slide)
+
+    def count(self, *, triples: bool, slide: int | None = None) -> CountWindow:
+        """Read the size of a window that counts, and its slide unless it is given."""
+        what = "a number of triples" if triples else "a number of elements"
+        size = self.positive_count(what)
+        if slide is None:
+            slide = self.positive_count(what) if self.slide_follows() else size
+        return CountWindow(size, slide, triples)
+
+    def slide_follows(self) -> bool:
+        """Take the word that announces a slide."""
+        return any(self.accept(word) for word in self.slide_words)
+
+    def slide(self) -> Duration:
+        """Read how far a window slides."""
+        return self.positive_duration("a slide")
+
+    # Durations and numbers
 
     def duration(self) -> Duration:
+        """Read a duration: a number with a unit where the dialect has units, else ISO 8601 or its short forms."""
+        return self._number_with_unit() if self.units else self._iso_duration()
+
+    def _iso_duration(self) -> Duration:
         """Read a duration, which ends at the next blank or bracket."""
         start = end = self.token
         if start.key in ("]", "end"):
@@ -116,7 +161,22 @@ class Dialect(SparqlParser):
         except ValueError as error:
             raise self.fail(str(error), start.offset) from None
 
-    def _positive_duration(self, what: str) -> Duration:
+    def _number_with_unit(self) -> Duration:
+        """Read a number and its unit, with or without a blank between them."""
+        number = self.natural(f"a duration such as 10 {next(iter(self.units))}")
+        token = self.token
+        if token.key not in self.units:
+            accepted = [unit for unit, length in self.units.items() if not isinstance(length, str)]
+            known = ", ".join(accepted)
+            suggestion = did_you_mean(token.key, accepted)
+            raise self.fail(f"expected a unit behind {number}, got {shown(token)}; units: {known}{suggestion}")
+        self.take()
+        length = self.units[token.key]
+        if isinstance(length, str):
+            raise self.unsupported(f"durations in {token.text} are not supported; {length}", token.offset)
+        return number * length
+
+    def positive_duration(self, what: str) -> Duration:
         """Read a duration above zero."""
         offset = self.token.offset
         found = self.duration()
@@ -124,30 +184,13 @@ class Dialect(SparqlParser):
             raise self.fail(f"expected {what} of at least 1 ms, got {found} ms", offset)
         return found
 
-    def _positive_count(self, what: str) -> int:
+    def positive_count(self, what: str) -> int:
         """Read a whole number above zero."""
         offset = self.token.offset
         found = self.natural(what)
         if found <= 0:
             raise self.fail(f"expected {what} of at least 1, got {found}", offset)
         return found
-
-    def _slide_follows(self) -> bool:
-        """Take the word that announces a slide."""
-        return any(self.accept(word) for word in self.slide_words)
-
-    def window_name(self) -> Iri | Variable:
-        """Read the name behind WINDOW, which has to be declared."""
-        offset = self.token.offset
-        name = self.variable_or_iri("the name of a window or a variable")
-        declared = [window.name for window in self.windows if window.name is not None]
-        if isinstance(name, Iri) and name not in declared:
-            known = [f"<{window.value}>" for window in declared]
-            suggestion = did_you_mean(f"<{name.value}>", known)
-            raise self.fail(
-                f"unknown window <{name.value}>; declared windows: {', '.join(known) or 'none'}{suggestion}", offset
-            )
-        return name
 
     # The whole
 
@@ -156,12 +199,20 @@ class Dialect(SparqlParser):
         query = super().finish(form, level)
         return replace(
             query,
-            pattern=self.default_graph(query.pattern),
             windows=tuple(self.windows),
             operator=self.operator,
             name=self.registered,
+            every=self.every,
         )
 
-    def default_graph(self, pattern: Pattern) -> Pattern:
-        """Return `pattern` with what patterns outside of any block see; static data here (A9)."""
-        return pattern
+
+class BlockDialect(Dialect):
+    """A dialect whose blocks state their window themselves, so that windows have no names."""
+
+    def other_element(self) -> NamedElement | None:
+        """Read a block over a stream."""
+        return self.stream_block() if self.token.key == "STREAM" else None
+
+    def finish(self, form: Form | None, level: Level) -> ContinuousQuery:
+        """Number the windows in the order of the algebra, which does not depend on where filters stand."""
+        return renamed(ordered(super().finish(form, level)))

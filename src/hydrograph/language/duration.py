@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 
@@ -37,6 +38,26 @@ def parse_duration(text: str) -> Duration:
         raise ValueError(f"expected days or less, got {text}; months and years have no fixed length")
     whole = sum(int(found[part]) * unit for part, unit in _PARTS.items() if found[part])
     return whole + _milliseconds(found["fraction"] or "", text)
+
+
+def print_units(duration: Duration, units: Mapping[str, Duration]) -> tuple[int, str]:
+    """Return a duration as a number of the longest unit that holds it without a rest.
+
+    >>> print_units(90_000, {"s": 1000, "m": 60_000})
+    (90, 's')
+    """
+    word = max((word for word, length in units.items() if duration % length == 0), key=units.__getitem__)
+    return duration // units[word], word
+
+
+def print_short(duration: Duration) -> str:
+    """Return a duration as a number with a unit.
+
+    >>> print_short(90_000), print_short(250)
+    ('90s', '250ms')
+    """
+    number, word = print_units(duration, _UNITS)
+    return f"{number}{word}"
 
 
 def _milliseconds(fraction: str, text: str) -> Duration:

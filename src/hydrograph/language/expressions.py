@@ -177,7 +177,7 @@ class ExpressionParser(TriplesParser):
             return Constant(self.literal())
         if key in ("iri", "name"):
             name = self.iri()
-            return self._function(name) if self.token.key == "(" else Constant(name)
+            return self.function(name) if self.token.key == "(" else Constant(name)
         if key in BUILT_INS:
             return self._built_in()
         if key in AGGREGATES:
@@ -206,7 +206,7 @@ class ExpressionParser(TriplesParser):
         self.expect(")", "an operator, a comma or )")
         return tuple(arguments)
 
-    def _function(self, name: Iri) -> Expression:
+    def function(self, name: Iri) -> Expression:
         """Read the arguments of a cast or of an extension function."""
         if self.ahead() == "DISTINCT":
             raise self.unsupported(f"custom aggregates are not supported, got <{name.value}>(DISTINCT …)")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from hydrograph.errors import QueryError, SyntaxQueryError
+from hydrograph.errors import SyntaxQueryError
 
 MAX_BYTES = 65_536
 MAX_NESTING = 100
@@ -78,7 +78,7 @@ def tokenize(text: str) -> list[Token]:
     tokens: list[Token] = []
     match = _TOKEN.match
     at = 1 if text.startswith("\ufeff") else 0
-    depth = deepest = 0
+    depth = deepest = too_deep = 0
     while at < len(text):
         found = match(text, at)
         if found is None:
@@ -94,14 +94,16 @@ def tokenize(text: str) -> list[Token]:
             kind = lexeme
             if kind in _OPENING:
                 depth += 1
-                deepest = max(deepest, depth)
+                if depth > deepest:
+                    deepest = depth
+                    too_deep = start if deepest == MAX_NESTING + 1 else too_deep
             elif kind in _CLOSING:
                 depth -= 1
         elif kind == "long":
             kind = "string"
         tokens.append(Token(kind, lexeme, start))
     if deepest > MAX_NESTING:
-        raise QueryError(f"brackets may nest {MAX_NESTING} deep, got {deepest}; split the query")
+        raise SyntaxQueryError(f"brackets may nest {MAX_NESTING} deep, got {deepest}; split the query", text, too_deep)
     tokens.append(Token("end", "", len(text)))
     return tokens
 
@@ -109,11 +111,15 @@ def tokenize(text: str) -> list[Token]:
 def _check_encoding(text: str) -> None:
     """Refuse what is too long, and what is not Unicode text."""
     try:
-        size = len(text.encode())
+        encoded = text.encode()
     except UnicodeEncodeError as error:
         raise SyntaxQueryError("expected Unicode text, got half of a surrogate pair", text, error.start) from None
-    if size > MAX_BYTES:
-        raise QueryError(f"a query may be {MAX_BYTES} bytes long, got {size}; put constants into static data")
+    if len(encoded) > MAX_BYTES:
+        raise SyntaxQueryError(
+            f"a query may be {MAX_BYTES} bytes long, got {len(encoded)}; put constants into static data",
+            text,
+            len(encoded[:MAX_BYTES].decode(errors="ignore")),
+        )
 
 
 def _unreadable(text: str, at: int) -> SyntaxQueryError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hydrograph.algebra.nodes import Pattern, Values
-from hydrograph.errors import QueryError
 from hydrograph.language.expressions import BUILT_INS, ExpressionParser
 from hydrograph.language.lexer import Token
 from hydrograph.language.syntax import (
@@ -38,6 +37,7 @@ class PatternParser(ExpressionParser):
         self.triples = []
         self.translator = Translator(text)
         self._count = 0
+        self._too_many: int | None = None
 
     # Hooks of the layers above
 
@@ -47,10 +47,12 @@ class PatternParser(ExpressionParser):
 
     def window_name(self) -> Iri | Variable:
         """Read the name behind WINDOW; plain SPARQL has no windows."""
-        raise self.fail("expected plain SPARQL, got a WINDOW block; use the dialect rspql")
+        raise self.fail("expected no block over a window, got WINDOW; use the dialect rspql")
 
     def other_element(self) -> Element | None:
         """Read a pattern that only a dialect knows, such as a block over a stream; None where none is."""
+        if self.token.key == "STREAM":
+            raise self.fail("expected no block over a stream, got STREAM; use the dialect cqels or sparqlstream")
         return None
 
     # Groups
@@ -104,14 +106,18 @@ class PatternParser(ExpressionParser):
         """Put the triples read so far before the element that ends them."""
         if self.triples:
             self._count += len(self.triples)
+            if self._count > MAX_TRIPLES and self._too_many is None:
+                self._too_many = self.token.offset
             elements.append(TriplesBlock(tuple(self.triples)))
             self.triples = []
         self._block = next(self._blocks)
 
     def check_size(self) -> None:
-        """Refuse a query with too many triple patterns."""
-        if self._count > MAX_TRIPLES:
-            raise QueryError(f"a query may have {MAX_TRIPLES} triple patterns, got {self._count}; split the query")
+        """Refuse a query with too many triple patterns, at the end of those that are still allowed."""
+        if self._too_many is not None:
+            raise self.fail(
+                f"a query may have {MAX_TRIPLES} triple patterns, got {self._count}; split the query", self._too_many
+            )
 
     def _element(self) -> Element | None:
         """Read one pattern that is not a triple; None where none is."""

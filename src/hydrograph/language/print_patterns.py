@@ -6,6 +6,8 @@ becomes a nested group or a subquery.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, assert_never
 
 from hydrograph.algebra.expressions import Expression
@@ -39,15 +41,26 @@ from hydrograph.rdf.terms import Iri, Variable
 from hydrograph.rdf.vocab import RDF_TYPE
 
 INDENT = "  "
+NO_HEADS: Mapping[Iri, str] = MappingProxyType({})
 
 
 class PatternPrinter(ExpressionPrinter):
     """Prints patterns; blank nodes are watched, as one label may not stand in two basic graph patterns."""
 
-    def __init__(self, terms: TermPrinter, names: dict[Variable, str], window_word: str | None) -> None:
-        """Say `window_word` for windows, or nothing: then their content is the default graph."""
+    def __init__(
+        self,
+        terms: TermPrinter,
+        names: dict[Variable, str],
+        window_word: str | None,
+        block_heads: Mapping[Iri, str] = NO_HEADS,
+    ) -> None:
+        """Say `window_word` for windows, or nothing: then their content is the default graph.
+
+        `block_heads` holds what stands before the blocks of windows that are written in another way.
+        """
         super().__init__(terms, names)
         self._window_word = window_word
+        self._block_heads = block_heads
         self._blocks = 0
         self._block_of: dict[Variable, int] = {}
 
@@ -151,6 +164,8 @@ class PatternPrinter(ExpressionPrinter):
 
     def _window(self, name: Iri | Variable, inner: Pattern) -> list[str]:
         """Return a window's block in the words of the dialect."""
+        if isinstance(name, Iri) and name in self._block_heads:
+            return self.braced(self._block_heads[name], inner)
         if self._window_word is not None:
             return self.braced(f"{self._window_word} {self.name(name)}", inner)
         if isinstance(name, Variable):

@@ -10,6 +10,7 @@ from hydrograph.algebra.queries import Ask, Construct, ContinuousQuery, Dataset,
 from hydrograph.language.expressions import CALL_STARTS
 from hydrograph.language.grouping import sample_conditions
 from hydrograph.language.patterns import PatternParser
+from hydrograph.language.query_printer import QueryPrinter
 from hydrograph.language.syntax import Condition, Level, PathTriple, Projected, TriplesBlock
 from hydrograph.language.triples import NODE_STARTS
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
@@ -24,8 +25,14 @@ class SparqlParser(PatternParser):
     """Reads a whole query; the dialects override its hooks."""
 
     name: ClassVar[str]
-    marks: ClassVar[frozenset[str]] = frozenset()
-    """Keywords by which a text is recognised as this dialect."""
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    """Where the language is defined."""
+    preset: ClassVar[str] = "rspql"
+    """The profile of `hydrograph.windows.profile` that a query of this dialect follows if nobody names another (A3)."""
+    printer: ClassVar[type[QueryPrinter]] = QueryPrinter
+    marks: ClassVar[tuple[str, ...]] = ()
+    """Runs of tokens by which a text is recognised as this dialect; `*` is any token."""
 
     def query(self) -> ContinuousQuery:
         """Read the text to its end."""
@@ -33,6 +40,7 @@ class SparqlParser(PatternParser):
         self.heading()
         level = Level()
         form = self._form(level)
+        self.ending()
         if self.token.key != "end":
             raise self.unexpected(
                 "the end of the query", ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES")
@@ -44,6 +52,9 @@ class SparqlParser(PatternParser):
 
     def heading(self) -> None:
         """Read what stands between the prologue and the query form."""
+
+    def ending(self) -> None:
+        """Read what stands behind the query."""
 
     def stream_operator(self) -> None:
         """Read what may stand right behind SELECT or CONSTRUCT."""

@@ -31,7 +31,8 @@ from hydrograph.algebra.nodes import (
     Window,
 )
 from hydrograph.algebra.walk import depth, is_visible
-from hydrograph.errors import QueryError, SyntaxQueryError
+from hydrograph.errors import SyntaxQueryError
+from hydrograph.language.cursor import did_you_mean
 from hydrograph.language.grouping import references
 from hydrograph.language.syntax import (
     BindElement,
@@ -77,7 +78,9 @@ class Translator:
         """Return the algebra of the outermost level, and the variables it selects, or would with `*`."""
         pattern, scope = self._level(level, project=project)
         if (found := depth(pattern)) > MAX_DEPTH:
-            raise QueryError(f"patterns may be {MAX_DEPTH} operators deep, got {found}; split the query")
+            # Which of its operators is too many no one can say: the place is where the pattern begins.
+            offset = max(0, self._text.find("{"))
+            raise self._fail(f"patterns may be {MAX_DEPTH} operators deep, got {found}; split the query", offset)
         return pattern, tuple(variable for variable in scope if is_visible(variable))
 
     # Groups, section 18.2.2
@@ -187,7 +190,8 @@ class Translator:
             read = [item.variable] if item.expression is None else references(item.expression)
             for variable in read:
                 if variable not in known:
-                    allowed = ", ".join(f"?{key.name}" for key in keys if is_visible(key)) or "none"
+                    visible = [f"?{key.name}" for key in keys if is_visible(key)]
+                    allowed = (", ".join(visible) or "none") + did_you_mean(f"?{variable.name}", visible)
                     raise self._fail(
                         f"expected a key of GROUP BY or an aggregate, got ?{variable.name}; keys: {allowed}",
                         item.offset,

@@ -5,24 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 from hydrograph.algebra.expressions import Exists, Expression
-from hydrograph.algebra.nodes import (
-    Bgp,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    LeftJoin,
-    OrderBy,
-    PathPattern,
-    Pattern,
-    Values,
-    Window,
-)
-from hydrograph.algebra.walk import children, rewrite, rewrite_expression, with_children
+from hydrograph.algebra.nodes import Bgp, Graph, PathPattern, Pattern, Values, Window
+from hydrograph.algebra.walk import children, rewrite, rewrite_expression, with_children, with_expressions
 from hydrograph.rdf.terms import Iri, Variable
 
 
@@ -43,7 +28,7 @@ def _push(pattern: Pattern) -> Pattern:
             return inner  # these do not read the window around them
         case _:
             moved = with_children(inner, tuple(_push(Window(name, child)) for child in children(inner)))
-            return _with_expressions(moved, lambda expression: _inside(name, expression))
+            return with_expressions(moved, lambda expression: _inside(name, expression))
 
 
 def _inside(name: Iri, expression: Expression) -> Expression:
@@ -53,25 +38,3 @@ def _inside(name: Iri, expression: Expression) -> Expression:
         return Exists(_push(Window(name, node.pattern)), node.negated) if isinstance(node, Exists) else node
 
     return rewrite_expression(expression, moved)
-
-
-def _with_expressions(pattern: Pattern, change: Callable[[Expression], Expression]) -> Pattern:
-    """Return `pattern` with what `change` makes of the expressions directly in it."""
-    match pattern:
-        case Filter(condition, _):
-            return replace(pattern, condition=change(condition))
-        case LeftJoin(_, _, condition):
-            return pattern if condition is None else replace(pattern, condition=change(condition))
-        case Extend(_, _, expression):
-            return replace(pattern, expression=change(expression))
-        case Group(_, _, aggregates):
-            changed = (
-                (output, one if one.argument is None else replace(one, argument=change(one.argument)))
-                for output, one in aggregates
-            )
-            return replace(pattern, aggregates=tuple(changed))
-        case OrderBy(_, conditions):
-            ordered = tuple(replace(order, expression=change(order.expression)) for order in conditions)
-            return replace(pattern, conditions=ordered)
-        case _:
-            return pattern

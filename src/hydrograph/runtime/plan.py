@@ -23,6 +23,7 @@ from hydrograph.compile.program import (
     StreamInput,
 )
 from hydrograph.errors import QueryError, UnsupportedError
+from hydrograph.language.words import in_words
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Instant, Interval
@@ -107,6 +108,8 @@ class Plan:
 
 def plan(query: ContinuousQuery, profile: Profile, t0: Instant, rules: tuple[Rule, ...] = RULES) -> Plan:
     """Place the windows of a query in time and optimise its pattern."""
+    if query.every is not None:
+        raise UnsupportedError("COMPUTED EVERY is not supported yet; reports come when a window closes")
     if profile.report.when is not When.WINDOW_CLOSE or profile.report.non_empty:
         raise UnsupportedError(f"the report strategy of preset {profile.name!r} is not supported yet")
     if not query.windows:
@@ -114,8 +117,13 @@ def plan(query: ContinuousQuery, profile: Profile, t0: Instant, rules: tuple[Rul
     grids: dict[Iri, Grid] = {}
     for window in query.windows:
         definition = profile.windowing(window.definition)
-        if not isinstance(definition, TimeWindow) or definition.slide is None or window.name is None:
-            raise UnsupportedError("only named time windows with RANGE and STEP are supported yet")
+        if window.name is None:
+            raise UnsupportedError(
+                f"windows that feed the default graph, such as that of <{window.stream.value}>, are not supported yet; "
+                "look into them with WINDOW blocks (RSP-QL)"
+            )
+        if not isinstance(definition, TimeWindow) or definition.slide is None:
+            raise UnsupportedError(f"{in_words(definition)} is not supported yet; give it RANGE and STEP")
         grids[window.name] = Grid.of(definition, t0, profile.align)
     operator = query.operator or profile.operator
     return Plan(query, profile, operator, t0, _reports(list(grids.values())), grids, optimize(query.pattern, rules))

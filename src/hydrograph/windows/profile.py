@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
-from hydrograph.algebra.queries import StreamOperator
+from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import TimeWindow, WindowDefinition
 from hydrograph.errors import UsageError
 from hydrograph.temporal import SECOND, Duration, Instant
@@ -56,6 +56,14 @@ class Profile:
             return 0
         first = min((element.t for element in elements), default=0)
         return first - first % self.origin_floor
+
+    def of(self, query: ContinuousQuery) -> Profile:
+        """Return the profile with what the text of a query says itself: its stream operator, and its period (S13)."""
+        operator = self.operator if query.operator is None else query.operator
+        if query.every is None:
+            return replace(self, operator=operator)
+        report = replace(self.report, when=When.PERIODIC, period=query.every, expiry=False)
+        return replace(self, operator=operator, report=report)
 
     def windowing(self, definition: WindowDefinition) -> WindowDefinition:
         """Return the window as this profile reads it."""

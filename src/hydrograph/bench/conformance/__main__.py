@@ -14,16 +14,21 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydrograph.bench.conformance.answers import difference, read_answer
-from hydrograph.bench.conformance.evaluate import Data, answer
-from hydrograph.bench.conformance.manifest import Kind, Test, read_tests
+from hydrograph.bench.conformance.evaluate import Data, Engine
+from hydrograph.bench.conformance.manifest import Entry, Kind, read_tests
 from hydrograph.errors import HydrographError, QueryError, UnsupportedError, UsageError
 from hydrograph.language import parse
 from hydrograph.runtime.run import Placement
 from hydrograph.runtime.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MANIFEST = Path("sparql11") / "manifest-sparql11-query.ttl"
 SOURCE = "https://github.com/w3c/rdf-tests"
@@ -35,7 +40,7 @@ _FEW = 25
 class Outcome:
     """How a test went: nothing wrong, or what is."""
 
-    test: Test
+    test: Entry
     placement: str
     wrong: str
 
@@ -61,7 +66,7 @@ def find_manifest(root: Path) -> Path:
     raise UsageError(f"{root}: no {MANIFEST}; clone {SOURCE} and give the path of its folder sparql")
 
 
-def syntax(test: Test) -> str:
+def syntax(test: Entry) -> str:
     """Return what is wrong with how a syntax test is read."""
     try:
         parse(test.text, "sparql", base=test.query.as_uri())
@@ -72,17 +77,14 @@ def syntax(test: Test) -> str:
     return "accepted" if test.kind is Kind.NEGATIVE_SYNTAX else ""
 
 
-def evaluation(test: Test, ask: Callable[[Test], object]) -> str:
+def evaluation(engine: Engine, test: Entry) -> str:
     """Return what is wrong with the answer to an evaluation test."""
-    from hydrograph.bench.conformance.answers import Answer
-
     assert test.result is not None, test.name
     expected = read_answer(test.result)
     try:
-        got = ask(test)
+        got = engine.answer(test)
     except Exception as error:  # noqa: BLE001 -- whatever goes wrong in one test is that test's failure
         return f"{type(error).__name__}: {str(error)[:_SHOWN]}"
-    assert isinstance(got, Answer)
     return difference(expected, got, lax=test.lax)[:_SHOWN]
 
 
@@ -110,7 +112,7 @@ def _progress(done: int, total: int, placement: str, name: str, started: float) 
     sys.stderr.flush()
 
 
-def run_all(tests: list[Test], placement: str, ask: Callable[[Test], str]) -> list[Outcome]:
+def run_all(tests: list[Entry], placement: str, ask: Callable[[Entry], str]) -> list[Outcome]:
     """Return how all tests went."""
     started = time.monotonic()
     outcomes = []
@@ -120,22 +122,14 @@ def run_all(tests: list[Test], placement: str, ask: Callable[[Test], str]) -> li
     return outcomes
 
 
-def evaluate_all(tests: list[Test], placements: list[Placement]) -> list[Outcome]:
+def evaluate_all(tests: list[Entry], placements: list[Placement], session: SparkSession | None = None) -> list[Outcome]:
     """Return how the evaluation tests went in each placement; one Spark session serves them all."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="hydrograph-conformance-") as folder:
         data = Data(Path(folder))
         for placement in placements:
-            session = spark_session() if placement is Placement.SPARK else None
-            try:
-                outcomes += run_all(
-                    tests,
-                    placement.value,
-                    lambda test, p=placement, s=session: evaluation(test, lambda one: answer(one, data, p, s)),
-                )
-            finally:
-                if session is not None:
-                    session.stop()
+            engine = Engine(data, placement, session if placement is Placement.SPARK else None)
+            outcomes += run_all(tests, placement.value, partial(evaluation, engine))
     return outcomes
 
 
@@ -147,7 +141,7 @@ def main() -> None:
     parser.add_argument("--placement", choices=["local", "spark"], help="run in one placement only")
     given = parser.parse_args()
     try:
-        tests = [test for test in read_tests(find_manifest(given.root)) if given.only in test.name]
+        tests = _chosen(read_tests(find_manifest(given.root)), given.only)
     except HydrographError as error:
         sys.stderr.write(f"conformance: {error}\n")
         sys.exit(error.exit_code)
@@ -155,7 +149,12 @@ def main() -> None:
     read = [test for test in tests if test.kind is not Kind.EVALUATION]
     placements = [Placement(given.placement)] if given.placement else [Placement.LOCAL, Placement.SPARK]
     syntactic = run_all(read, "syntax", syntax)
-    answered = evaluate_all(asked, placements)
+    session = spark_session() if Placement.SPARK in placements else None
+    try:
+        answered = evaluate_all(asked, placements, session)
+    finally:
+        if session is not None:
+            session.stop()
     complaints = judge(syntactic, {}, whole=False)
     complaints += judge(answered, expected_failures(), whole=not given.only)
     for complaint in complaints:
@@ -166,6 +165,13 @@ def main() -> None:
     right = sum(not outcome.wrong for outcome in syntactic)
     say(f"conformance: {passed}/{len(asked)} evaluation, {right}/{len(read)} syntax")
     sys.exit(1 if complaints else 0)
+
+
+def _chosen(tests: list[Entry], words: str) -> list[Entry]:
+    chosen = [test for test in tests if words in test.name]
+    if not chosen:
+        raise UsageError(f"expected at least one test whose name holds {words!r}, got none of {len(tests)}")
+    return chosen
 
 
 def _figure(name: str, outcomes: list[Outcome]) -> str:

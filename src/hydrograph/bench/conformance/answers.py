@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from hydrograph.bench.conformance.manifest import Node
 from hydrograph.bench.oracle.compare import compare, row_text, rows_equal
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.errors import DataError
@@ -52,7 +53,7 @@ def read_answer(file: Path) -> Answer:
     if ending in _TABLES:
         found = ox.parse_query_results(path=file, format=_TABLES[ending])
         if isinstance(found, ox.QueryBoolean):
-            return truth(bool(found))
+            return truth(value=bool(found))
         names = tuple(variable.value for variable in found.variables)
         return Answer(names, tuple(tuple(None if x is None else term_of(x) for x in row) for row in found))
     if ending in _GRAPHS:
@@ -62,7 +63,7 @@ def read_answer(file: Path) -> Answer:
     raise DataError(f"{file}: unknown format of results; known are {', '.join((*_TABLES, *_GRAPHS, '.csv'))}")
 
 
-def truth(value: bool) -> Answer:  # noqa: FBT001 -- the answer of ASK, not a switch
+def truth(*, value: bool) -> Answer:
     """Return the answer of an ASK."""
     return Answer(BOOLEAN, ((Literal(str(value).lower(), XSD_BOOLEAN),),))
 
@@ -81,12 +82,12 @@ def _of_graph(file: Path) -> Answer:
     if len(sets) != 1:
         raise DataError(f"{file}: expected one result set, got {len(sets)}")
 
-    def objects(subject: object, local: str) -> list[ox.Term]:
+    def objects(subject: object, local: str) -> list[Node]:
         assert isinstance(subject, ox.NamedNode | ox.BlankNode)
         return [quad.object for quad in store.quads_for_pattern(subject, ox.NamedNode(RS + local), None)]
 
     for value in objects(sets[0], "boolean"):
-        return truth(term_of(value) == Literal("true", XSD_BOOLEAN))
+        return truth(value=term_of(value) == Literal("true", XSD_BOOLEAN))
     names = tuple(sorted(str(getattr(name, "value", name)) for name in objects(sets[0], "resultVariable")))
     found: list[tuple[int | None, Row]] = []
     for solution in objects(sets[0], "solution"):

@@ -14,7 +14,7 @@ from hydrograph.algebra.queries import ContinuousQuery, Dataset, NamedWindow
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.api import Query
 from hydrograph.bench.conformance.answers import Answer
-from hydrograph.bench.conformance.manifest import Test
+from hydrograph.bench.conformance.manifest import Entry
 from hydrograph.errors import DataError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
@@ -50,7 +50,7 @@ class Data:
 
     def named(self, graphs: Mapping[Iri, Path]) -> StaticGraphs:
         """Return static named graphs."""
-        sources = []
+        sources: list[tuple[str | None, str]] = []
         for name, file in graphs.items():
             # RDF/XML too, which the engine itself does not read.
             target = self.folder / f"graph{len(sources)}.nt"
@@ -61,7 +61,7 @@ class Data:
 
 def _statements(files: tuple[Path, ...]) -> Iterator[str]:
     """Yield the triples of files as N-Triples, each once; blank nodes of different files differ."""
-    found = {}
+    found: dict[str, None] = {}
     for number, file in enumerate(files):
         for quad in ox.parse(path=file, base_iri=file.as_uri()):
             terms = (_text(term, number) for term in quad.triple)
@@ -73,23 +73,37 @@ def _text(term: object, number: int) -> str:
     return f"_:f{number}x{term.value}" if isinstance(term, ox.BlankNode) else str(term)
 
 
-def answer(test: Test, data: Data, placement: Placement, session: SparkSession | None = None) -> Answer:
-    """Return what the engine answers to a test: the report of the window that holds its data."""
-    query = parse(test.text, "sparql", base=test.query.as_uri())
-    files = {Iri(file.as_uri()): file for file in (*test.data, *test.graphs)}
-    content = _bound(query.dataset.default, files) or {Iri(file.as_uri()): file for file in test.data}
-    named = _bound(query.dataset.named, files) or {Iri(file.as_uri()): file for file in test.graphs}
-    run = Query(in_window(query), RSPQL).over(
-        {STREAM.value: data.element(tuple(content.values()))},
-        data.named(named),
-        after=0,
-        until=WIDTH,
-        placement=placement.value,
-        session=session,
-    )
-    with run:
-        (report,) = run.reports()
-    return Answer(report.variables, tuple(report.terms()))
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The engine in one placement."""
+
+    data: Data
+    placement: Placement
+    session: SparkSession | None = None
+
+    def answer(self, test: Entry) -> Answer:
+        """Return what the engine answers to a test: the report of the window that holds its data."""
+        query = parse(test.text, "sparql", base=test.query.as_uri())
+        content, named = _by_name(test.data), _by_name(test.graphs)
+        if query.dataset != Dataset():
+            # A query that says FROM or FROM NAMED sees nothing but what it names.
+            files = content | named
+            content, named = _bound(query.dataset.default, files), _bound(query.dataset.named, files)
+        run = Query(in_window(query), RSPQL).over(
+            {STREAM.value: self.data.element(tuple(content.values()))},
+            self.data.named(named),
+            after=0,
+            until=WIDTH,
+            placement=self.placement.value,
+            session=self.session,
+        )
+        with run:
+            (report,) = run.reports()
+        return Answer(report.variables, tuple(report.terms()))
+
+
+def _by_name(files: tuple[Path, ...]) -> dict[Iri, Path]:
+    return {Iri(file.as_uri()): file for file in files}
 
 
 def _bound(names: tuple[Iri, ...], files: Mapping[Iri, Path]) -> dict[Iri, Path]:

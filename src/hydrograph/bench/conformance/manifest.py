@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import unquote, urlparse
 
 import pyoxigraph as ox
@@ -15,6 +16,9 @@ from hydrograph.errors import DataError
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+Node: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+"""What stands in a manifest."""
 
 
 class Kind(Enum):
@@ -26,7 +30,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Entry:
     """One test; files are absolute, and the IRI of a file is its `as_uri()`."""
 
     name: str
@@ -47,12 +51,12 @@ class Test:
         return self.query.read_text("utf-8")
 
 
-def read_tests(manifest: Path) -> list[Test]:
+def read_tests(manifest: Path) -> list[Entry]:
     """Return the tests of a manifest and of all it includes, in their order."""
     return list(_tests(manifest.resolve()))
 
 
-def _tests(file: Path) -> Iterator[Test]:
+def _tests(file: Path) -> Iterator[Entry]:
     graph = _Graph(file)
     for head in graph.subjects_of("include"):
         for included in graph.items(head):
@@ -62,7 +66,7 @@ def _tests(file: Path) -> Iterator[Test]:
             yield _test(file, graph, entry)
 
 
-def _test(file: Path, graph: _Graph, entry: ox.Term) -> Test:
+def _test(file: Path, graph: _Graph, entry: Node) -> Entry:
     local = str(getattr(entry, "value", entry)).rpartition("#")[2]
     name = f"{file.parent.name}/{local}"
     kind = graph.one(entry, RDF + "type", name)
@@ -75,7 +79,7 @@ def _test(file: Path, graph: _Graph, entry: ox.Term) -> Test:
     queries = graph.objects(action, QT + "query") or [action]
     results = graph.objects(entry, MF + "result")
     lax = any(str(term).endswith("LaxCardinality>") for term in graph.objects(entry, MF + "resultCardinality"))
-    return Test(
+    return Entry(
         name,
         known,
         _path(queries[0]),
@@ -97,31 +101,31 @@ class _Graph:
         except (OSError, SyntaxError) as error:
             raise DataError(f"{file}: expected a manifest of tests, got: {error}") from None
 
-    def objects(self, subject: ox.Term, predicate: str) -> list[ox.Term]:
+    def objects(self, subject: Node, predicate: str) -> list[Node]:
         """Return the objects of a subject, in the order of their IRIs where there are several."""
         assert isinstance(subject, ox.NamedNode | ox.BlankNode)
         quads = self._store.quads_for_pattern(subject, ox.NamedNode(predicate), None)
         return sorted((quad.object for quad in quads), key=str)
 
-    def one(self, subject: ox.Term, predicate: str, name: str) -> ox.Term:
+    def one(self, subject: Node, predicate: str, name: str) -> Node:
         """Return the one object of a subject."""
         found = self.objects(subject, predicate)
         if len(found) != 1:
             raise DataError(f"{self._file}: expected one <{predicate}> of {name}, got {len(found)}")
         return found[0]
 
-    def subjects_of(self, local: str) -> list[ox.Term]:
+    def subjects_of(self, local: str) -> list[Node]:
         """Return the heads of the lists that the manifest gives under a name of its vocabulary."""
         return [quad.object for quad in self._store.quads_for_pattern(None, ox.NamedNode(MF + local), None)]
 
-    def items(self, head: ox.Term) -> Iterator[ox.Term]:
+    def items(self, head: Node) -> Iterator[Node]:
         """Yield the members of a list."""
         while head != ox.NamedNode(RDF + "nil"):
             yield self.one(head, RDF + "first", "a list")
             head = self.one(head, RDF + "rest", "a list")
 
 
-def _path(term: ox.Term) -> Path:
+def _path(term: Node) -> Path:
     if not isinstance(term, ox.NamedNode) or not term.value.startswith("file:"):
         raise DataError(f"expected the IRI of a file beside the manifest, got {term}")
     return Path(unquote(urlparse(term.value).path))

@@ -62,10 +62,10 @@ def expected(
 
     `text` is the SPARQL to evaluate at each report, if it is not to be printed from the query.
     """
+    profile = profile.of(query)
     start = profile.start((e for window in query.windows for e in _stream(elements, window.stream)), t0)
     placed = placed_windows(query, elements, profile, start)
     found: list[Report] = []
-    operator = query.operator or profile.operator
     ask = _questions(query, static, text)
     previous: Counter[Row] = Counter()
     for reported in reports(placed, profile.report, profile.tick, Range(from_, until), start):
@@ -73,14 +73,14 @@ def expected(
         dataset = dataset_of(query, static, zip(query.windows, contents, strict=True))
         answer = evaluator(ask(reported.moment.t), dataset)
         current = Counter(answer)
-        rows = difference(operator, previous, current, sets=profile.r2s_set)
+        rows = difference(profile.operator, previous, current, sets=profile.r2s_set)
         previous = current
         if isinstance(query.form, Construct):
             rows = _instantiate(query.form.template, in_scope(query.pattern), rows)
         if rows or profile.emit_empty:
             scope = reported.scope
             open_, close = (None, None) if scope is None else (scope.start, scope.end)
-            ordered = answer if operator is StreamOperator.RSTREAM and _is_ordered(query) else None
+            ordered = answer if profile.operator is StreamOperator.RSTREAM and _is_ordered(query) else None
             found.append(Report(reported.moment.t, open_, close, rows, ordered, _seq(reported.moment)))
     return found
 

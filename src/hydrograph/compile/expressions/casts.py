@@ -172,7 +172,7 @@ def to_string(value: Value) -> Value:
     found = _first(
         of_kinds(value, as_written, value.lexical) if as_written else None,
         None if exact is None else sql.DecimalText(this=exact),
-        None if inexact is None else sql.kernel("hydrograph_double_string", inexact, _is_float(value)),
+        None if inexact is None else sql.DoubleString(this=inexact, single=_is_float(value)),
         _bit(value, sql.text("true"), sql.text("false")),
         of_kinds(value, EXACT, value.lexical) if value.kinds & EXACT else None,  # beyond DECIMAL(38,18)
     )

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from hydrograph.algebra.expressions import Comparison
 from hydrograph.compile import sql
-from hydrograph.compile.expressions.dates import TEMPORAL, Test, compared, durations_compared
-from hydrograph.compile.expressions.lexical import lexical
+from hydrograph.compile.expressions.dates import TEMPORAL
+from hydrograph.compile.expressions.lexical import has_escape, lexical, quoted, unescaped
+from hydrograph.compile.expressions.shared import shared
+from hydrograph.compile.expressions.timeline import Test, durations_compared, times_compared
 from hydrograph.compile.expressions.values import (
     EXACT,
     NUMBERS,
@@ -34,23 +36,24 @@ _BOOLEAN: Kinds = frozenset({Kind.BOOLEAN})
 _STRING: Kinds = frozenset({Kind.STRING})
 _DURATION: Kinds = frozenset({Kind.DURATION})
 _OTHER: Kinds = frozenset({Kind.OTHER})
+_BY_VALUE: Kinds = NUMBERS | TEMPORAL | _BOOLEAN | _DURATION
 
 
 def compare(operator: Comparison, left: Value, right: Value) -> Sql:
     """Return the comparison; NULL where it is a type error."""
     match operator:
         case "=":
-            return _equal(left, right)
+            return shared(left, right, _equal)
         case "!=":
-            return sql.negate(_equal(left, right))
+            return sql.negate(shared(left, right, _equal))
         case "<":
-            return _less(left, right, exp.LT)
+            return shared(left, right, lambda one, other: _less(one, other, exp.LT))
         case "<=":
-            return _less(left, right, exp.LTE)
+            return shared(left, right, lambda one, other: _less(one, other, exp.LTE))
         case ">":
-            return _less(right, left, exp.LT)
+            return compare("<", right, left)
         case ">=":
-            return _less(right, left, exp.LTE)
+            return compare("<=", right, left)
 
 
 def same_term(left: Value, right: Value) -> Sql:
@@ -73,8 +76,8 @@ def _equal(left: Value, right: Value) -> Sql:
         return sql.equal(left.lexical(), right.lexical()) if _computed(left, right) else same_term(left, right)
     return _cases(
         (_both(left, right, NUMBERS), lambda: _numbers_equal(left, right)),
-        (_both(left, right, _BOOLEAN), lambda: sql.equal(sql.paren(left.truth()), sql.paren(right.truth()))),
-        (_same_time(left, right), lambda: compared(left, right, exp.EQ)),
+        (_both(left, right, _BOOLEAN), lambda: sql.equal(_bit(left), _bit(right))),
+        (_same_time(left, right), lambda: times_compared(left, right, exp.EQ)),
         (_both(left, right, _DURATION), lambda: durations_compared(left, right, exp.EQ)),
         (_same_possible(left, right), sql.TRUE.copy),
         (_either(left, right, _BY_IDENTITY), lambda: _where_bound(left, right)),
@@ -88,7 +91,8 @@ def _computed(*values: Value) -> bool:
 
 
 def _same_possible(left: Value, right: Value) -> Sql | bool:
-    return same_term(left, right) if left.kinds & right.kinds else False
+    """Return whether two terms are the same, for kinds that are not compared by value."""
+    return same_term(left, right) if left.kinds & right.kinds - _BY_VALUE else False
 
 
 def _where_bound(left: Value, right: Value) -> Sql:
@@ -100,12 +104,23 @@ def _where_bound(left: Value, right: Value) -> Sql:
 def _less(left: Value, right: Value, test: type[exp.LT] | type[exp.LTE]) -> Sql:
     """Numbers, strings, booleans, dates and durations have an order; everything else is an error."""
     return _cases(
-        (_both(left, right, NUMBERS), lambda: _numbers_less(left, right, or_equal=test is exp.LTE)),
-        (_both(left, right, _STRING), lambda: test(this=_string(left), expression=_string(right))),
+        (_both(left, right, NUMBERS), lambda: _numbers_less(left, right, test)),
+        (_both(left, right, _STRING), lambda: _strings_less(left, right, test)),
         (_both(left, right, _BOOLEAN), lambda: test(this=_bit(left), expression=_bit(right))),
-        (_same_time(left, right), lambda: compared(left, right, test)),
+        (_same_time(left, right), lambda: times_compared(left, right, test)),
         (_both(left, right, _DURATION), lambda: durations_compared(left, right, test)),
     )
+
+
+def _strings_less(left: Value, right: Value, test: Test) -> Sql:
+    """Return the comparison of simple strings; few have escapes, so what resolves these is written only once."""
+    if not (isinstance(left, TermValue) and isinstance(right, TermValue)):
+        return test(this=_string(left), expression=_string(right))
+    ours, theirs = left.part(Part.TEXT), right.part(Part.TEXT)
+    inner = quoted(ours), quoted(theirs)
+    plain = test(this=inner[0], expression=inner[1])
+    written = sql.pair(inner[0].copy(), inner[1].copy(), unescaped, lambda one, other: test(this=one, expression=other))
+    return sql.when((has_escape(sql.concat(ours.copy(), theirs.copy())), written), otherwise=plain)
 
 
 def _string(value: Value) -> Sql:
@@ -114,6 +129,10 @@ def _string(value: Value) -> Sql:
 
 
 def _bit(value: Value) -> Sql:
+    """Return 1 or 0 for what is known to be a boolean here."""
+    if isinstance(value, TermValue):
+        start = sql.call("left", value.part(Part.TEXT), sql.num(2))
+        return sql.cast(sql.paren(sql.one_of_texts(start, ['"t', '"1'])), "INT")
     return sql.cast(sql.paren(value.truth()), "INT")
 
 
@@ -181,25 +200,31 @@ def _numbers_equal(left: Value, right: Value) -> Sql:
     """Doubles first; where they agree, the exact decimals decide, if both sides have one."""
     if _exactly(left) and _exactly(right):
         return sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL))
-    tests = [sql.equal(*_doubles(left, right))]
-    if left.kinds & EXACT and right.kinds & EXACT:
-        tests.append(sql.coalesce(sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL)), sql.TRUE.copy()))
-    return sql.all_of([*tests, *_no_nan(left, right)])
+
+    def test(one: Sql, other: Sql) -> Sql:
+        same = sql.equal(one, other)
+        if not (left.kinds & EXACT and right.kinds & EXACT):
+            return same
+        exact = sql.coalesce(sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL)), sql.TRUE.copy())
+        return sql.all_of([same, exact])
+
+    return sql.all_of([_doubles_compared(left, right, exp.EQ, test), *_no_nan(left, right)])
 
 
-def _numbers_less(left: Value, right: Value, *, or_equal: bool) -> Sql:
+def _numbers_less(left: Value, right: Value, order: Test) -> Sql:
     """Rounding keeps the order, so only equal doubles need the exact decimals."""
-    test: Test = exp.LTE if or_equal else exp.LT
     if _exactly(left) and _exactly(right):
-        return test(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL))
-    numbers = _doubles(left, right)
-    if not (left.kinds & EXACT and right.kinds & EXACT):
-        return sql.all_of([test(this=numbers[0], expression=numbers[1]), *_no_nan(left, right)])
-    exact = sql.coalesce(
-        test(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL)), exp.Boolean(this=or_equal)
-    )
-    tie = sql.all_of([sql.equal(*[number.copy() for number in numbers]), exact])
-    return sql.all_of([sql.paren(sql.any_of([sql.less(*numbers), sql.paren(tie)])), *_no_nan(left, right)])
+        return order(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL))
+
+    def test(one: Sql, other: Sql) -> Sql:
+        if not (left.kinds & EXACT and right.kinds & EXACT):
+            return order(this=one, expression=other)
+        decimals = order(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL))
+        exact = sql.coalesce(decimals, exp.Boolean(this=order is exp.LTE))
+        tie = sql.all_of([sql.equal(one.copy(), other.copy()), exact])
+        return sql.paren(sql.any_of([sql.less(one, other), sql.paren(tie)]))
+
+    return sql.all_of([_doubles_compared(left, right, order, test), *_no_nan(left, right)])
 
 
 def _exactly(value: Value) -> bool:
@@ -209,9 +234,25 @@ def _exactly(value: Value) -> bool:
     return isinstance(value, WholeValue) or (isinstance(value, NumberValue) and value.kinds <= EXACT)
 
 
-def _doubles(left: Value, right: Value) -> tuple[Sql, Sql]:
-    """Return both numbers as doubles; beside a float, an integer or decimal is one too."""
-    return _beside(left, right), _beside(right, left)
+def _doubles_compared(left: Value, right: Value, order: Test, test: Callable[[Sql, Sql], Sql]) -> Sql:
+    """Return what `test` makes of both numbers as doubles; beside a float, an integer or decimal is one too."""
+    if not _may_mix(left, right):
+        return test(_beside(left, right), _beside(right, left))
+    kinds = left.number_kind(), right.number_kind()
+    mixed = sql.all_of(
+        [
+            sql.equal(sql.greatest(*kinds), sql.num(Kind.FLOAT)),
+            sql.one_of(sql.least(*(kind.copy() for kind in kinds)), sorted(int(kind) for kind in EXACT)),
+        ]
+    )
+    singles = (sql.Single(this=value.double()) for value in (left, right))
+    plain = test(left.double(), right.double())
+    return sql.when((mixed, order(this=next(singles), expression=next(singles))), otherwise=plain)
+
+
+def _may_mix(left: Value, right: Value) -> bool:
+    """Tell whether each side may be a float and may be an integer or decimal."""
+    return all(Kind.FLOAT in value.kinds and bool(value.kinds & EXACT) for value in (left, right))
 
 
 def _beside(value: Value, other: Value) -> Sql:

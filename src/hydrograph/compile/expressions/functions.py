@@ -82,6 +82,9 @@ def call(function: str | Iri, arguments: Sequence[Value], place: Place) -> Value
         case "BNODE", (label,):
             text = strings.string(label, strings.SIMPLE)
             return numbers.NOTHING if text is None else place.blank_node(text)
+        case "BNODE", (label, solution):  # no query says this, see `with_shared_labels`
+            text, named = strings.string(label, strings.SIMPLE), strings.string(solution, strings.SIMPLE)
+            return numbers.NOTHING if text is None or named is None else place.blank_node(text, named)
         case "REGEX", (value, pattern, *rest):
             return matching.matches(value, pattern, rest[0] if rest else None, place.parameters)
         case "REPLACE", (value, pattern, by, *rest):

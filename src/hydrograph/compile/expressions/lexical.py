@@ -12,17 +12,26 @@ from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 
 _ESCAPABLE = frozenset({Kind.STRING, Kind.LANG, Kind.OTHER})
+_NOT_PLAIN = _ESCAPABLE | {Kind.IRI, Kind.BLANK}
+"""Of all others the lexical form holds no quote and no escape."""
 
 
 def lexical(text: Sql) -> Sql:
     """Return the lexical form of a canonical simple string."""
-    return sql.let(text, lambda whole: _unescaped(whole, _inner(whole, sql.num(2))))
+    return sql.let(text, lambda whole: _unescaped(whole, quoted(whole)))
+
+
+def quoted(text: Sql) -> Sql:
+    """Return what stands between the quotes of a canonical simple string; escapes are left as they are."""
+    return _inner(text.copy(), sql.num(2))
 
 
 def lexical_of(text: Sql, kinds: frozenset[Kind]) -> Sql:
     """Return the lexical form of a literal or the IRI itself, for a term of these kinds; NULL for blank nodes."""
     if kinds == {Kind.STRING}:
         return lexical(text)
+    if not kinds & _NOT_PLAIN:
+        return sql.call("split_part", text, sql.text('"'), sql.num(2))
     return sql.let(text, lambda whole: _any_lexical(whole, kinds))
 
 
@@ -50,8 +59,18 @@ def _inner(text: Sql, without: Sql) -> Sql:
 
 
 def _unescaped(text: Sql, inner: Sql) -> Sql:
+    return sql.when((has_escape(text.copy()), unescaped(inner)), otherwise=inner.copy())
+
+
+def has_escape(text: Sql) -> Sql:
+    """Return whether there is an escape in a text."""
+    return sql.more(sql.call("instr", text, sql.character(92)), sql.num(0))
+
+
+def unescaped(text: Sql) -> Sql:
+    """Return a text with its escapes resolved."""
     back = sql.character(92)
-    plain = inner
+    plain = text
     # First every pair of backslashes becomes backslash-slash: then each backslash begins exactly one escape.
     for escape, character in (
         (_join(back, back), _join(back, sql.text("/"))),
@@ -61,8 +80,7 @@ def _unescaped(text: Sql, inner: Sql) -> Sql:
         (_join(back, sql.text("/")), back),
     ):
         plain = sql.call("replace", plain, escape.copy(), character.copy())
-    has_escape = sql.more(sql.call("instr", text.copy(), back.copy()), sql.num(0))
-    return sql.when((has_escape, plain), otherwise=inner.copy())
+    return plain
 
 
 def _join(left: Sql, right: Sql) -> Sql:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from hydrograph.algebra.expressions import Arithmetic
 from hydrograph.compile import sql
+from hydrograph.compile.expressions.shared import shared
 from hydrograph.compile.expressions.values import (
     EXACT,
     INEXACT,
@@ -40,7 +41,9 @@ def calculate(operator: Arithmetic, left: Value, right: Value) -> Value:
         kinds = frozenset(max(kind, Kind.DECIMAL) for kind in kinds)
     type_ = _result_type(left, right, kinds, quotient=operator == "/")
     exact = _exact(operator, left, right)
-    inexact = _inexact(operator, left, right)
+    inexact = None
+    if (left.kinds | right.kinds) & INEXACT:
+        inexact = shared(left, right, lambda one, other: _inexact(operator, one, other))
     if inexact is not None:
         inexact = _rounded(inexact, type_, kinds)
     return NumberValue(kinds, type_, exact, inexact)
@@ -82,12 +85,10 @@ def _quotient(dividend: Sql, divisor: Sql, right: Value) -> Sql:
     return sql.kernel("hydrograph_quotient", dividend, divisor)
 
 
-def _inexact(operator: Arithmetic, left: Value, right: Value) -> Sql | None:
-    """Return the operation on doubles, NULL where both operands are exact; None if they always are."""
+def _inexact(operator: Arithmetic, left: Value, right: Value) -> Sql:
+    """Return the operation on doubles, NULL where both operands are exact; one of them may be inexact."""
     partly = [value.inexact() for value in (left, right) if value.kinds & INEXACT]
     given = [value for value in partly if value is not None]
-    if not given:
-        return None
     one, other = left.double(), right.double()
     result: Sql
     match operator:

@@ -107,9 +107,14 @@ class Place:
         """Return STRUUID."""
         return StringValue(self._uuid())
 
-    def blank_node(self, label: Sql | None) -> Value:
-        """Return BNODE: fresh at each call, or one for each label and row."""
-        seed = self._seed(self._call()) if label is None else self._seed(sql.text("label"), label)
+    def blank_node(self, label: Sql | None, solution: Sql | None = None) -> Value:
+        """Return BNODE: fresh at each call, or one for each label and row, or for each label and named solution."""
+        if label is None:
+            seed = self._seed(self._call())
+        elif solution is None:
+            seed = self._seed(sql.text("label"), label)
+        else:
+            seed = sql.Digest(this=sql.concat(solution, sql.text("#"), label), function="MD5")
         text = sql.concat(sql.text("_:r"), seed)
 
         def part(part: Part) -> Sql:

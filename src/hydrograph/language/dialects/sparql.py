@@ -9,3 +9,5 @@ class Sparql(SparqlParser):
     """SPARQL 1.1 as the W3C has it."""
 
     name = "sparql"
+    title = "SPARQL"
+    reference = "https://www.w3.org/TR/sparql11-query/"

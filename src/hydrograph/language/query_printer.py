@@ -1,0 +1,200 @@
+"""Whole queries as text: one hook for each clause, so that a dialect prints only its difference.
+
+The base prints RSP-QL's order of clauses. What a dialect has no words for it names in `lacks`, before anything is
+printed, so that nothing is ever left out silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+from hydrograph.algebra.nodes import PatternTerm, Window
+from hydrograph.algebra.queries import (
+    Ask,
+    Construct,
+    ContinuousQuery,
+    Describe,
+    NamedWindow,
+    Select,
+    TemplateTriple,
+)
+from hydrograph.algebra.walk import subpatterns
+from hydrograph.algebra.windows import WindowDefinition
+from hydrograph.errors import UnsupportedError
+from hydrograph.language.duration import print_short
+from hydrograph.language.iri import is_absolute
+from hydrograph.language.print_patterns import INDENT, PatternPrinter
+from hydrograph.language.print_terms import TermPrinter
+from hydrograph.language.words import in_words
+from hydrograph.rdf.terms import BlankNode, Iri, Variable
+
+Part: TypeAlias = Literal["name", "operator", "every", "windows", "dataset", "template"]
+
+
+class Lack(NamedTuple):
+    """A part of a query that a dialect has no words for."""
+
+    part: Part
+    sentence: str
+
+
+class QueryPrinter:
+    """Prints one query; the base class prints plain SPARQL 1.1."""
+
+    title: ClassVar[str] = "SPARQL"
+    window_word: ClassVar[str | None] = None
+    """What stands before a window's name in a block; None leaves blocks away."""
+    names_are_iris: ClassVar[bool] = False
+    """Whether a query's name stands in angle brackets, so that a BASE changes one that is no IRI."""
+    template_graphs: ClassVar[bool] = False
+    """Whether GRAPH may stand in a template."""
+
+    def __init__(self, query: ContinuousQuery) -> None:
+        """Print `query`, which is in the view of this dialect already."""
+        self.query = query
+        self.terms = TermPrinter(query.prefixes)
+
+    @classmethod
+    def view(cls, query: ContinuousQuery) -> ContinuousQuery:
+        """Return a query of the same meaning whose patterns see what they see in this dialect (A9)."""
+        return query
+
+    # What can be said
+
+    def lacks(self) -> Iterator[Lack]:
+        """Yield what this dialect has no words for."""
+        query = self.query
+        if query.name is not None and not self.can_name(query.name):
+            yield Lack("name", f"{self.title} has no place for the name {query.name!r}")
+        if query.operator is not None and not self.can_say_operator():
+            yield Lack("operator", f"{self.title} has no words for {query.operator.name}")
+        if query.every is not None and not self.can_say_every():
+            yield Lack("every", f"{self.title} has no words for COMPUTED EVERY {print_short(query.every)}")
+        yield from (Lack("windows", sentence) for sentence in self.window_lacks())
+        yield from (Lack("dataset", sentence) for sentence in self.dataset_lacks())
+        form = query.form
+        if (
+            not self.template_graphs
+            and isinstance(form, Construct)
+            and any(triple.graph is not None for triple in form.template)
+        ):
+            yield Lack("template", f"{self.title} has no GRAPH blocks in templates")
+
+    def can_name(self, name: str) -> bool:  # noqa: ARG002
+        """Tell whether a query can be registered under a name."""
+        return False
+
+    def can_say_operator(self) -> bool:
+        """Tell whether RSTREAM, ISTREAM and DSTREAM can be said of this query."""
+        return False
+
+    def can_say_every(self) -> bool:
+        """Tell whether a period of reports can be said."""
+        return False
+
+    def window_lacks(self) -> Iterator[str]:
+        """Yield what can not be said of the windows and of the blocks over them."""
+        if self.query.windows:
+            yield f"{self.title} has no windows"
+        elif any(isinstance(node, Window) for node in subpatterns(self.query.pattern)):
+            yield f"{self.title} has no blocks over windows"
+
+    def dataset_lacks(self) -> Iterator[str]:
+        """Yield what can not be said of the static graphs."""
+        yield from ()
+
+    def bounds(self, definition: WindowDefinition) -> str | None:  # noqa: ARG002
+        """Return what stands in a window's square brackets; None if there are no words for it."""
+        return None
+
+    def unsayable_bounds(self) -> Iterator[str]:
+        """Yield the sentences about windows whose bounds have no words."""
+        for window in self.query.windows:
+            if self.bounds(window.definition) is None:
+                yield f"{self.title} has no words for {in_words(window.definition)}"
+
+    # Clauses
+
+    def heading(self) -> list[str]:
+        """Return the lines of REGISTER."""
+        return []
+
+    def operator(self) -> str:
+        """Return the stream operator where it stands behind SELECT or CONSTRUCT."""
+        return ""
+
+    def sources(self) -> list[str]:
+        """Return the lines between the form and WHERE."""
+        dataset = self.query.dataset
+        graphs = [f"FROM {self.terms.iri(graph)}" for graph in dataset.default]
+        return graphs + [f"FROM NAMED {self.terms.iri(graph)}" for graph in dataset.named]
+
+    def block_heads(self) -> dict[Iri, str]:
+        """Return what stands before the block of each window, where it is not `window_word` and the name."""
+        return {}
+
+    def bracketed(self, window: NamedWindow) -> str:
+        """Return a stream with its window in square brackets; few grammars take a prefixed name there."""
+        return f"<{window.stream.value}> [{self.bounds(window.definition)}]"
+
+    def frame(self, prologue: list[str], body: list[str]) -> list[str]:
+        """Return all lines of the query."""
+        return [*prologue, *self.heading(), *body]
+
+    # The whole
+
+    def text(self) -> str:
+        """Return the query; refuse one that this dialect can not say."""
+        for lack in self.lacks():
+            raise UnsupportedError(lack.sentence)
+        return self.unchecked_text()
+
+    def unchecked_text(self) -> str:
+        """Return the query; a second run names generated variables that the first one found exposed."""
+        printer = PatternPrinter(self.terms, {}, self.window_word, self.block_heads())
+        lines = self._body(printer)
+        if printer.exposed:
+            names: dict[Variable, str] = {}
+            for variable in printer.exposed:
+                stem = "_" + variable.name[1:].replace("-", "_").replace(".", "_")
+                taken = printer.visible | {name[1:] for name in names.values()}
+                free = (name for n in range(len(taken) + 1) if (name := stem + "_" * n) not in taken)
+                names[variable] = "?" + next(free)
+            printer = PatternPrinter(self.terms, names, self.window_word, self.block_heads())
+            lines = self._body(printer)
+        prologue = [f"PREFIX {name}: <{iri}>" for name, iri in dict(self.query.prefixes).items()]
+        if printer.base is not None:
+            if self.names_are_iris and self.query.name is not None and not is_absolute(self.query.name):
+                raise UnsupportedError(f"the name {self.query.name!r} would be read from BASE <{printer.base.value}>")
+            prologue.insert(0, f"BASE <{printer.base.value}>")
+        return "\n".join(self.frame(prologue, lines)) + "\n"
+
+    def _body(self, printer: PatternPrinter) -> list[str]:
+        """Return the query from its form on."""
+        operator = self.operator()
+        operator = operator and f" {operator}"
+        sources, pattern = tuple(self.sources()), self.query.pattern
+        match self.query.form:
+            case Select():
+                return printer.level(f"SELECT{operator}", pattern, sources)
+            case Ask():
+                return printer.level("ASK", pattern, sources)
+            case Describe(resources):
+                names = " ".join(printer.name(resource) for resource in resources) or "*"
+                return printer.level(f"DESCRIBE {names}", pattern, sources)
+            case Construct(template):
+                triples = [f"{INDENT}{_template_triple(triple, printer)}" for triple in template]
+                return [f"CONSTRUCT{operator} {{", *triples, *printer.level("}", pattern, sources)]
+
+
+def _template_triple(triple: TemplateTriple, printer: PatternPrinter) -> str:
+    """Return one triple of a template, in its GRAPH block if it has one."""
+    subject, target = (_template_term(term, printer) for term in (triple.subject, triple.object))
+    text = f"{subject} {printer.verb(triple.predicate)} {target} ."
+    return text if triple.graph is None else f"GRAPH {printer.name(triple.graph)} {{ {text} }}"
+
+
+def _template_term(term: PatternTerm | BlankNode, printer: PatternPrinter) -> str:
+    """Return a term of a template."""
+    return printer.variable(term) if isinstance(term, Variable) else printer.terms.term(term)
