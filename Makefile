@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format lock bench-replay conformance dialects clean
+.PHONY: help setup demo test test-slow test-nightly check format lock bench-replay conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ test: $(READY) ## run all tests: first those without Spark in parallel, then tho
 
 test-slow: $(READY) ## run the long suites that `make test` leaves out
 	$(BIN)/python -m pytest -q -m slow
+
+test-nightly: $(READY) ## put 50,000 random queries of all operators to the oracle; CASES=NUMBER sets another number
+	HYDROGRAPH_CASES=$(or $(CASES),50000) $(BIN)/python -m pytest -q -n logical --maxprocesses 8 \
+		tests/compile/test_full_cases.py
 
 check: $(READY) ## formatting, lint, types and the direction of imports
 	$(BIN)/ruff format --check .
