@@ -22,7 +22,7 @@ from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 FIRST_SEED = 60_000
 CASES = int(os.environ.get("HYDROGRAPH_CASES", "5000"))
 BLOCK = 50
-QUICK = 30
+QUICK = 20
 """Blocks that `make test` runs; the others are marked slow. A case takes a quarter of a second, most of it planning."""
 
 

@@ -10,12 +10,17 @@ from pyspark.sql import SparkSession
 import hydrograph
 from hydrograph.errors import DataError
 from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.digest import digest
 from hydrograph.streams.formats.tnt_glance import glance
 
 STREAM = "http://example.org/s"
 JOIN = f"""PREFIX : <http://example.org/>
 SELECT RSTREAM ?s (COUNT(?v) AS ?n) (AVG(?v) AS ?m) FROM NAMED WINDOW :w ON <{STREAM}> [RANGE 1s STEP 500ms]
 WHERE {{ WINDOW :w {{ ?o :by ?s . ?o :value ?v }} }} GROUP BY ?s"""
+
+FILTER = f"""PREFIX : <http://example.org/>
+SELECT ISTREAM ?o ?v FROM NAMED WINDOW :w ON <{STREAM}> [RANGE 1s STEP 500ms]
+WHERE {{ WINDOW :w {{ ?o :value ?v FILTER(?v > 80) }} }}"""
 
 
 def lines() -> list[str]:
@@ -58,13 +63,36 @@ def test_one_pass_gives_the_reports_of_the_local_placement(spark: SparkSession, 
         seen = glance((path,))
         assert seen is not None, "the surprise must be out of sight"
         assert (seen.first, seen.last) == (20, 40_400)
-        query = hydrograph.query(JOIN)
-        with query.over({STREAM: path}, placement="local") as run:
-            expected = list(run.reports())
-        with query.over({STREAM: path}, placement="spark", session=spark) as run:
-            assert list(run.reports()) == expected, name
-            at_once = run._bounds[Iri(STREAM)].found is None
-        assert at_once == (name not in ("blank", "double")), name
+        for text, surprised in ((JOIN, ("blank", "double")), (FILTER, ("double",))):
+            if text is FILTER and name in ("blank", "unread", "late"):
+                continue  # as with the join
+            query = hydrograph.query(text)
+            with query.over({STREAM: path}, placement="local") as run:
+                expected = list(run.reports())
+            with query.over({STREAM: path}, placement="spark", session=spark) as run:
+                assert list(run.reports()) == expected, name
+                assert list(run.digests()) == [digest(report) for report in expected], name
+                assert (run._bounds[Iri(STREAM)].found is None) == (name not in surprised), name
+
+
+@pytest.mark.spark
+def test_a_part_of_the_reports_is_the_same_in_one_pass(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path, lines())
+    for text in (JOIN, FILTER):
+        query = hydrograph.query(text)
+        for after, until in ((7_000, None), (7_000, 9_250)):
+            with query.over({STREAM: path}, placement="local", after=after, until=until) as run:
+                expected = list(run.reports())
+            with query.over({STREAM: path}, placement="spark", session=spark, after=after, until=until) as run:
+                assert list(run.digests()) == [digest(report) for report in expected], (text, after, until)
+
+
+@pytest.mark.spark
+def test_a_frame_has_the_rows_of_the_reports(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path, lines())
+    with hydrograph.query(FILTER).over({STREAM: path}, placement="spark", session=spark) as run:
+        rows = run.frame().count()
+        assert rows == sum(len(report.rows) for report in run.reports()) > 0
 
 
 @pytest.mark.spark

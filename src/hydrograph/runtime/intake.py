@@ -101,25 +101,53 @@ class Intake:
                     frame = self.placed.keep(frame)
             self._name(program, chunks, ranks, read, frame)
 
-    def add_at_once(self, program: Program, chunks: Chunking, guess: Mapping[Iri, Bounds]) -> dict[Iri, Bounds] | None:
-        """Make the same tables in the one pass that tells the bounds as well; None if the guess was wrong."""
-        everything = Ranks(0, (_LAST - self.plan.grid.first_close) // self.plan.grid.step)
+    def asked(self, after: Instant | None, until: Instant | None) -> Ranks:
+        """Return the reports in `(after, until]`, without bounds those before and after any event."""
+        ranks = replay.report_ranks(self.plan, None, after, until)
+        return (
+            ranks
+            if until is not None
+            else Ranks(ranks.start, (_LAST - self.plan.grid.first_close) // self.plan.grid.step)
+        )
+
+    def add_observed(self, program: Program) -> None:
+        """Make the tables of texts so that the query which reads them observes the bounds; see `seen_by`."""
+        for name, stream in self.streams.items():
+            read = _Read.of(program, name)
+            frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
+            for table in read.tables:
+                self.placed.add_frame(table.name, read.narrowed(frame))
+
+    def seen_by(self, done: DataFrame) -> Bounds | None:
+        """Return the bounds that a query has observed; None if they are not of this world."""
+        first, last, rows = observed(done, _SEEN, 3)
+        if last is not None and last >= _LAST:
+            return None
+        return Bounds(first, last, rows or 0, blanks=False, grouped=False, inexact=False)
+
+    def add_at_once(
+        self, program: Program, chunks: Chunking, ranks: Ranks, guess: Mapping[Iri, Bounds]
+    ) -> dict[Iri, Bounds] | None:
+        """Make the same tables in the one pass that tells the bounds as well; None if the guess was wrong.
+
+        `ranks` are those asked for: which of them there are is found out.
+        """
         found = dict(guess)
         for name, stream in self.streams.items():
             read = _Read.of(program, name)
             if stream.manifest is not None:
-                self._name(program, chunks, everything, read, sources.events_on_spark(stream, self.placed.session))
+                self._name(program, chunks, ranks, read, sources.events_on_spark(stream, self.placed.session))
                 continue
             frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
             try:
                 with sources.data_errors():
-                    done = self._name(program, chunks, everything, read, read.narrowed(frame), eager=True)
+                    done = self._name(program, chunks, ranks, read, read.narrowed(frame), eager=True)
             except sources.NotAsExpectedError:
                 return None
-            first, last, rows = observed(done, _SEEN, 3)
-            if last is not None and last >= _LAST:
+            seen = self.seen_by(done)
+            if seen is None:
                 return None
-            found[name] = Bounds(first, last, rows or 0, blanks=False, grouped=False, inexact=False)
+            found[name] = seen
         return found
 
     def _name(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hydrograph.algebra.nodes import Bgp, Group, Pattern, Window
-from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
+from hydrograph.algebra.nodes import Bgp, Filter, Join, Pattern, Project, Window
+from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
 from hydrograph.algebra.walk import children
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.compile.compiler import answer_columns, compile_query, has_order
@@ -138,11 +138,29 @@ def _reports(grids: list[Grid]) -> Grid:
     return first
 
 
-def _window_leaves(pattern: Pattern) -> int:
+def _window_leaves(pattern: Pattern, *, inside: bool = False) -> int:
     match pattern:
-        case Window(_, Bgp(patterns)):
-            return len(patterns)
-        case Group():
-            return _window_leaves(pattern.inner)
+        case Bgp(patterns):
+            return len(patterns) if inside else 0
+        case Window(_, inner):
+            return _window_leaves(inner, inside=True)
         case _:
-            return sum(_window_leaves(child) for child in children(pattern))
+            return sum(_window_leaves(child, inside=inside) for child in children(pattern))
+
+
+def follows_events(plan: Plan) -> bool:
+    """Tell whether every answer holds only where an event of the one pattern over a window does.
+
+    Then nothing has to be known of the reports before: none has an answer where there are no events.
+    """
+    return isinstance(plan.query.form, Select) and plan.window_leaves() == 1 and _follows(plan.pattern)
+
+
+def _follows(pattern: Pattern) -> bool:
+    match pattern:
+        case Bgp():
+            return True
+        case Join() | Filter() | Window() | Project():
+            return all(map(_follows, children(pattern)))
+        case _:
+            return False

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
+from sqlglot import exp
 
 from hydrograph.compile.finals import by_report, by_stretch
-from hydrograph.compile.program import GRAPHS, QUADS, STATIC, Chunking, Program, SetMaking
+from hydrograph.compile.program import GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
 from hydrograph.errors import UsageError
 from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri
@@ -25,7 +26,7 @@ from hydrograph.runtime.digest import Digest, digest, stretches, sweep
 from hydrograph.runtime.intake import Intake
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
-from hydrograph.runtime.plan import Facts, Plan
+from hydrograph.runtime.plan import Facts, Plan, follows_events
 from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.runtime.session import spark_session
@@ -89,6 +90,8 @@ class Run:
     _ranks: Ranks = field(default_factory=lambda: Ranks(0, 0))
     _program: Program | None = None
     _chunks: Chunking | None = None
+    _observing: Intake | None = None
+    """Set where the query that is run tells which reports there are."""
 
     def __enter__(self) -> Self:
         """Read what has to be known of the data and make the program for it."""
@@ -119,11 +122,13 @@ class Run:
     @property
     def ranks(self) -> Ranks:
         """The reports there are."""
+        if self._observing is not None:
+            self._open_surveyed()
         return self._ranks
 
     def reports(self) -> Iterator[Report]:
         """Return every report, in order, empty ones included."""
-        columns = as_columns(self._rows(by_report(self.program)))
+        columns = as_columns(self._rows(by_report))
         rows: dict[int, list[Row]] = defaultdict(list)
         for rank, row in zip(columns["r"], rows_of(self.program, columns), strict=True):
             rows[rank].append(row)
@@ -134,7 +139,7 @@ class Run:
         if self._spark is None:
             yield from map(digest, self.reports())
             return
-        found = stretches(as_columns(self._rows(by_stretch(self.program))))
+        found = stretches(as_columns(self._rows(by_stretch)))
         for rank, (count, hashed) in enumerate(sweep(found, self._ranks.start, self._ranks.end), self._ranks.start):
             yield Digest(self.plan.grid.close(rank), count, hashed)
 
@@ -144,6 +149,8 @@ class Run:
             raise UsageError("a DataFrame needs Spark: choose the placement spark")
         from hydrograph.runtime.frames import answer_frame
 
+        if self._observing is not None:  # nobody will be there to look at what a frame has seen
+            self._open_surveyed()
         raw = self._spark.frame(self.program, by_report(self.program), self._parameters())
         return answer_frame(raw, self.program, self.plan)
 
@@ -167,18 +174,32 @@ class Run:
         """Return Spark's own plan of the program."""
         if self._spark is None:
             raise UsageError("Spark's plan needs Spark: choose the placement spark")
+        if self._observing is not None:
+            self._open_surveyed()
         frame = self._spark.frame(self.program, by_report(self.program), self._parameters())
         return str(frame._jdf.queryExecution().toString())
 
     def _parameters(self) -> dict[str, int]:
         return replay.parameters(self.plan, self.program, self._ranks)
 
-    def _rows(self, final: Any) -> pa.Table:
+    def _rows(self, final: Callable[[Program], exp.Select]) -> pa.Table:
         if self._local is not None:
-            return self._local.rows(self.program, final, self._parameters())
+            return self._local.rows(self.program, final(self.program), self._parameters())
         assert self._spark is not None
-        with sources.data_errors():
-            return collect(self._spark.frame(self.program, final, self._parameters()))
+        frame = self._spark.frame(self.program, final(self.program), self._parameters())
+        try:
+            with sources.data_errors():
+                table = collect(frame)
+        except sources.NotAsExpectedError:
+            self._open_surveyed()
+            return self._rows(final)
+        if self._observing is not None:
+            seen = self._observing.seen_by(frame)
+            if seen is None:
+                self._open_surveyed()
+                return self._rows(final)
+            self._found(self._observing, dict.fromkeys(self._streams, seen))
+        return table
 
     def _open(self) -> None:
         for window in self.plan.query.windows:
@@ -255,28 +276,44 @@ class Run:
         placed = self._spark = self._stack.enter_context(Spark(session))
         intake = Intake(placed, self.plan, self._streams)
         if not self._open_at_once(intake):
-            self._bounds = intake.survey()
-            self.bad_lines += sum(known.bad for known in self._bounds.values())
-            self._finish(intake.making(), intake.span(self._bounds), exact=self._is_exact(), spark=True)
-            intake.add(self.program, self._chunks, self._ranks, self._bounds)
+            self._open_surveyed()
         self._add_tables(placed)
 
+    def _open_surveyed(self) -> None:
+        """Find out what texts hold before they are read."""
+        assert self._spark is not None
+        self._observing = None
+        intake = Intake(self._spark, self.plan, self._streams)
+        self._bounds = intake.survey()
+        self.bad_lines += sum(known.bad for known in self._bounds.values())
+        self._finish(intake.making(), intake.span(self._bounds), exact=self._is_exact(), spark=True)
+        intake.add(self.program, self._chunks, self._ranks, self._bounds)
+
     def _open_at_once(self, intake: Intake) -> bool:
-        """Read texts in one pass where a guess about them is right; without chunks that pass would come twice."""
+        """Read texts in one pass where a guess about them is right."""
         guess = intake.guess()
         if guess is None or all(stream.manifest is not None for stream in self._streams.values()):
             return False
         self._bounds = guess
-        ends = [
-            (known.first, known.last) for known in guess.values() if known.first is not None and known.last is not None
-        ]
+        ends = [(each.first, each.last) for each in guess.values() if each.first is not None and each.last is not None]
         self._finish(intake.making(), _span([*ends]), exact=self._is_exact(), spark=True)
-        found = None if self._chunks is None else intake.add_at_once(self.program, self._chunks, guess)
+        asked = intake.asked(self.options.after, self.options.until)
+        if self._chunks is None:
+            alone = all(isinstance(step, Let) for step in self.program.steps)  # what is kept is a query of its own
+            if len(self._streams) > 1 or not alone or not follows_events(self.plan):
+                return False
+            intake.add_observed(self.program)
+            self._ranks, self._observing = asked, intake
+            return True
+        found = intake.add_at_once(self.program, self._chunks, asked, guess)
         if found is None:
             return False
-        self._bounds = found
-        self._ranks = replay.report_ranks(self.plan, intake.span(found), self.options.after, self.options.until)
+        self._found(intake, found)
         return True
+
+    def _found(self, intake: Intake, bounds: dict[Iri, Bounds]) -> None:
+        self._bounds = bounds
+        self._ranks = replay.report_ranks(self.plan, intake.span(bounds), self.options.after, self.options.until)
 
     def _finish(
         self,
