@@ -9,8 +9,7 @@ No text of a user ever stands in a tree: terms are ids, constants of a text are 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterable, Sequence
-from itertools import count
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -66,121 +65,10 @@ class SingleText(exp.Expression):
     arg_types = {"this": True}
 
 
-class DoubleString(exp.Expression):
-    """The xsd:string of a double, or of a number of single precision where `single` holds; a kernel."""
-
-    arg_types = {"this": True, "single": True}
-
-
-class DecimalSum(exp.Expression):
-    """`this + expression` of two DECIMAL(38,18); NULL where an operand has more than 19 digits before the point."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class DecimalProduct(exp.Expression):
-    """`this * expression` of two DECIMAL(38,18), cut off after 18 places; NULL beyond 19 digits before the point."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class DoubleQuotient(exp.Expression):
-    """`this / expression` of two doubles as IEEE 754 has it: infinities and NaN, never an error."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class RoundDecimal(exp.Expression):
-    """A DECIMAL(38,18) rounded by `function`: FLOOR or CEIL."""
-
-    arg_types = {"this": True, "function": True}
-
-
-class RoundDouble(exp.Expression):
-    """A double rounded by `function`: FLOOR or CEIL; infinities, NaN and the sign of zero stay."""
-
-    arg_types = {"this": True, "function": True}
-
-
-class Single(exp.Expression):
-    """A double rounded to single precision; infinite where that overflows."""
-
-    arg_types = {"this": True}
-
-
-class TermSuffix(exp.Expression):
-    """What follows the last quote of a literal's canonical text: nothing, `@tag` or `^^<datatype>`."""
-
-    arg_types = {"this": True}
-
-
-class Matches(exp.Expression):
-    """Whether a translated regular expression is found in a text; `flags` is `i` or empty.
-
-    One that is not `safe` is a kernel for Spark, because Java could backtrack without end.
-    """
-
-    arg_types = {"this": True, "expression": True, "flags": False, "safe": False}
-
-
-class ChangeCase(exp.Expression):
-    """A text in upper or lower case by Unicode's full mapping; a kernel for DuckDB, which maps single characters."""
-
-    arg_types = {"this": True, "to": True}
-
-
-class Digest(exp.Expression):
-    """The hexadecimal digest of a text; SHA384 and SHA512 are kernels for DuckDB."""
-
-    arg_types = {"this": True, "function": True}
-
-
-class Strip(exp.Expression):
-    """A text without the `characters` at both ends."""
-
-    arg_types = {"this": True, "characters": True}
-
-
-class ParseDouble(exp.Expression):
-    """The double, or with `single` the single-precision number, of a text that is a well-formed number."""
-
-    arg_types = {"this": True, "single": True}
-
-
-class HexNumber(exp.Expression):
-    """The BIGINT of up to 15 hexadecimal digits."""
-
-    arg_types = {"this": True}
-
-
 class KernelCall(exp.Expression):
     """A call of one of the runtime's kernels, by its name."""
 
     arg_types = {"this": True, "expressions": True}
-
-
-class LetIn(exp.Expression):
-    """`expression`, in which `LetName` nodes with the same key stand for `this`."""
-
-    arg_types = {"this": True, "expression": True, "key": True}
-
-
-class LetName(exp.Expression):
-    """A name bound by the `LetIn` around it."""
-
-    arg_types = {"key": True}
-
-
-class Each(exp.Expression):
-    """An array: `expression` for each of `expressions`, for which `LetName` nodes with the same key stand."""
-
-    arg_types = {"expressions": True, "expression": True, "key": True}
-
-
-class Item(exp.Expression):
-    """An element of an array, by its index from 0."""
-
-    arg_types = {"this": True, "index": True}
 
 
 class WholeQuotient(exp.Expression):
@@ -205,12 +93,6 @@ class JoinTexts(exp.Expression):
     """The field `joined` of an array of structs, sorted by all fields, joined by a separator."""
 
     arg_types = {"this": True, "expression": True}
-
-
-class IsNan(exp.Expression):
-    """Whether a double is not a number; NULL for NULL."""
-
-    arg_types = {"this": True}
 
 
 class Points(exp.Expression):
@@ -411,42 +293,6 @@ def when(*cases: tuple[Sql, Sql], otherwise: Sql | None = None) -> Sql:
     return exp.Case(ifs=branches, default=otherwise if otherwise is not None else exp.Null())
 
 
-_KEYS = count()
-_SMALL = 8
-_LARGE = DecimalProduct | DecimalQuotient | DecimalText | DoubleQuotient | RoundDouble
-_WRITTEN_LARGE = 30
-
-
-def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
-    """Return `body(value)` for a body that mentions its argument several times, without repeating a large value.
-
-    SQL has no such construct, so both targets use a lambda over a list of one. A kernel can't stand in a lambda of
-    Spark: around one, the value is repeated.
-    """
-    return body(value) if size(value) <= _SMALL else bind(value, body)
-
-
-def size(tree: Sql) -> int:
-    """Return about how many nodes a target sees; some of ours are written as many."""
-    return sum(_WRITTEN_LARGE if isinstance(node, _LARGE) else 1 for node in tree.walk())
-
-
-def bind(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
-    """Return `body(value)` as `let` does, for a value that takes long to compute although it is short to write."""
-    key = next(_KEYS)
-    inner = body(LetName(key=key))
-    if any(_is_kernel(node) for node in inner.walk()):
-        return body(value)
-    return LetIn(this=value, expression=inner, key=key)
-
-
-def pair(left: Sql, right: Sql, read: Callable[[Sql], Sql], body: Callable[[Sql, Sql], Sql]) -> Sql:
-    """Return `body(read(left), read(right))` with `read` written only once; it must not call a kernel."""
-    key = next(_KEYS)
-    both = Each(expressions=[left, right], expression=read(LetName(key=key)), key=key)
-    return bind(both, lambda items: body(*(Item(this=items.copy(), index=index) for index in (0, 1))))
-
-
 def record(**fields: Sql) -> Sql:
     """Return a struct."""
     named = [exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in fields.items()]
@@ -456,12 +302,6 @@ def record(**fields: Sql) -> Sql:
 def member(value: Sql, name: str) -> Sql:
     """Return a field of a struct."""
     return exp.Dot(this=value, expression=exp.to_identifier(name))
-
-
-def _is_kernel(node: exp.Expr) -> bool:
-    if isinstance(node, Matches):
-        return node.args.get("safe") is False
-    return isinstance(node, KernelCall | DoubleText | SingleText | DoubleString | Digest | ChangeCase | TermId)
 
 
 def kernel(name: str, *arguments: Sql) -> Sql:

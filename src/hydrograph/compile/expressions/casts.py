@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import NumberValue, StringValue, TruthValue, WrittenValue
 from hydrograph.compile.expressions.dates import Fields, midnight, with_fields
 from hydrograph.compile.expressions.numbers import NOTHING
 from hydrograph.compile.expressions.strings import SIMPLE, of_kinds, string
-from hydrograph.compile.expressions.values import (
-    EXACT,
-    INEXACT,
-    NUMBERS,
-    Kinds,
-    NumberValue,
-    StringValue,
-    TruthValue,
-    Value,
-    WrittenValue,
-    double,
-)
+from hydrograph.compile.expressions.values import EXACT, INEXACT, NUMBERS, Kinds, Value, double
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.vocab import (
@@ -50,7 +41,7 @@ def _stripped(value: Value) -> Sql | None:
     if text is None:
         return None
     spaces = sql.concat(sql.text(" "), sql.character(9), sql.character(10), sql.character(13))
-    return sql.Strip(this=text, characters=spaces)
+    return nodes.Strip(this=text, characters=spaces)
 
 
 def _first(*sources: Sql | None) -> Sql | None:
@@ -68,8 +59,8 @@ def _number(kind: Kind, exact: Sql | None = None, inexact: Sql | None = None) ->
 
 
 def _written_as(text: Sql, form: str, to: str) -> Sql:
-    return sql.let(
-        text, lambda t: sql.when((sql.Matches(this=t, expression=sql.text(form)), sql.safe_cast(t.copy(), to)))
+    return binding.let(
+        text, lambda t: sql.when((nodes.Matches(this=t, expression=sql.text(form)), sql.safe_cast(t.copy(), to)))
     )
 
 
@@ -106,25 +97,25 @@ def to_integer(value: Value) -> Value:
         return _number(Kind.INTEGER, found)
 
     def cut(x: Sql) -> Sql:
-        down, up = (sql.RoundDecimal(this=x.copy(), function=function) for function in ("FLOOR", "CEIL"))
+        down, up = (nodes.RoundDecimal(this=x.copy(), function=function) for function in ("FLOOR", "CEIL"))
         return sql.when((sql.less(x.copy(), sql.num(0)), up), otherwise=down)
 
-    return _number(Kind.INTEGER, sql.let(found, cut))
+    return _number(Kind.INTEGER, binding.let(found, cut))
 
 
 def _double_of(value: Value, *, single: bool) -> Sql | None:
     text = _stripped(value)
-    written = None if text is None else sql.let(text, lambda t: _parsed(t, single=single))
+    written = None if text is None else binding.let(text, lambda t: _parsed(t, single=single))
     number = of_kinds(value, NUMBERS, value.double) if value.kinds & NUMBERS else None
     if single and number is not None:
-        number = sql.let(number, lambda x: sql.Single(this=x))
+        number = binding.let(number, lambda x: nodes.Single(this=x))
     return _first(number, _bit(value, double(1.0), double(0.0)), written)
 
 
 def _parsed(text: Sql, *, single: bool) -> Sql:
     special = [(sql.equal(text.copy(), sql.text(name)), sql.cast(sql.text(x), "DOUBLE")) for name, x in _SPECIAL]
-    formed = sql.Matches(this=text.copy(), expression=sql.text(_DOUBLE_FORM))
-    return sql.when(*special, (formed, sql.ParseDouble(this=text.copy(), single=single)))
+    formed = nodes.Matches(this=text.copy(), expression=sql.text(_DOUBLE_FORM))
+    return sql.when(*special, (formed, nodes.ParseDouble(this=text.copy(), single=single)))
 
 
 def to_double(value: Value) -> Value:
@@ -145,7 +136,7 @@ def to_boolean(value: Value) -> Value:
         sources.append(of_kinds(value, NUMBERS, lambda: non_zero(value)))
     if text is not None:
         sources.append(
-            sql.let(
+            binding.let(
                 text,
                 lambda t: sql.when(
                     (sql.one_of_texts(t.copy(), ["true", "1"]), sql.TRUE.copy()),
@@ -159,9 +150,9 @@ def to_boolean(value: Value) -> Value:
 
 def non_zero(value: Value) -> Sql:
     """Return whether a number is neither zero nor NaN."""
-    return sql.let(
+    return binding.let(
         value.double(),
-        lambda x: sql.negate(sql.any_of([sql.equal(x.copy(), double(0.0)), sql.IsNan(this=x.copy())])),
+        lambda x: sql.negate(sql.any_of([sql.equal(x.copy(), double(0.0)), nodes.IsNan(this=x.copy())])),
     )
 
 
@@ -172,7 +163,7 @@ def to_string(value: Value) -> Value:
     found = _first(
         of_kinds(value, as_written, value.lexical) if as_written else None,
         None if exact is None else sql.DecimalText(this=exact),
-        None if inexact is None else sql.DoubleString(this=inexact, single=_is_float(value)),
+        None if inexact is None else nodes.DoubleString(this=inexact, single=_is_float(value)),
         _bit(value, sql.text("true"), sql.text("false")),
         of_kinds(value, EXACT, value.lexical) if value.kinds & EXACT else None,  # beyond DECIMAL(38,18)
     )

@@ -7,23 +7,14 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from hydrograph.algebra.expressions import Comparison
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import NumberValue, StringValue, WholeValue
 from hydrograph.compile.expressions.dates import TEMPORAL
 from hydrograph.compile.expressions.lexical import has_escape, lexical, quoted, unescaped
 from hydrograph.compile.expressions.shared import shared
 from hydrograph.compile.expressions.timeline import Test, durations_compared, times_compared
-from hydrograph.compile.expressions.values import (
-    EXACT,
-    NUMBERS,
-    RESOURCES,
-    ConstantValue,
-    Kinds,
-    NumberValue,
-    StringValue,
-    TermValue,
-    Value,
-    WholeValue,
-)
+from hydrograph.compile.expressions.values import EXACT, NUMBERS, RESOURCES, ConstantValue, Kinds, TermValue, Value
 from hydrograph.compile.relation import Part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
@@ -119,7 +110,9 @@ def _strings_less(left: Value, right: Value, test: Test) -> Sql:
     ours, theirs = left.part(Part.TEXT), right.part(Part.TEXT)
     inner = quoted(ours), quoted(theirs)
     plain = test(this=inner[0], expression=inner[1])
-    written = sql.pair(inner[0].copy(), inner[1].copy(), unescaped, lambda one, other: test(this=one, expression=other))
+    written = binding.pair(
+        inner[0].copy(), inner[1].copy(), unescaped, lambda one, other: test(this=one, expression=other)
+    )
     return sql.when((has_escape(sql.concat(ours.copy(), theirs.copy())), written), otherwise=plain)
 
 
@@ -193,7 +186,7 @@ def _never_nan(value: Value) -> bool:
 
 def _no_nan(*values: Value) -> list[Sql]:
     """Return the guards that both targets need: they hold NaN equal to itself and above all numbers."""
-    return [sql.negate(sql.IsNan(this=value.double())) for value in values if not _never_nan(value)]
+    return [sql.negate(nodes.IsNan(this=value.double())) for value in values if not _never_nan(value)]
 
 
 def _numbers_equal(left: Value, right: Value) -> Sql:
@@ -245,7 +238,7 @@ def _doubles_compared(left: Value, right: Value, order: Test, test: Callable[[Sq
             sql.one_of(sql.least(*(kind.copy() for kind in kinds)), sorted(int(kind) for kind in EXACT)),
         ]
     )
-    singles = (sql.Single(this=value.double()) for value in (left, right))
+    singles = (nodes.Single(this=value.double()) for value in (left, right))
     plain = test(left.double(), right.double())
     return sql.when((mixed, order(this=next(singles), expression=next(singles))), otherwise=plain)
 
@@ -266,5 +259,5 @@ def _beside(value: Value, other: Value) -> Sql:
         tests.append(sql.one_of(value.number_kind(), sorted(int(kind) for kind in EXACT)))
     if other.kinds != {Kind.FLOAT}:
         tests.append(sql.equal(other.number_kind(), sql.num(Kind.FLOAT)))
-    single = sql.Single(this=number.copy())
+    single = nodes.Single(this=number.copy())
     return sql.when((sql.all_of(tests), single), otherwise=number) if tests else single

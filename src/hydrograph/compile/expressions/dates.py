@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
 from hydrograph.compile.expressions.lexical import lexical_of
 from hydrograph.compile.expressions.values import TermValue, Value
 from hydrograph.compile.relation import Part
@@ -101,13 +101,13 @@ class Fields:
 
 def with_fields(lexical: Sql, body: Callable[[Fields], Sql]) -> Sql:
     """Return what `body` makes of the fields of a lexical form."""
-    return sql.let(lexical, lambda text: with_fields_of(text, body))
+    return binding.let(lexical, lambda text: with_fields_of(text, body))
 
 
 def with_fields_of(text: Sql, body: Callable[[Fields], Sql]) -> Sql:
     """Return what `body` makes of the fields of a lexical form that is a column or a name."""
     local = sql.call("regexp_replace", text.copy(), sql.text(_ZONE), sql.text(""))
-    return sql.bind(local, lambda local: body(Fields(text, local)))
+    return binding.bind(local, lambda local: body(Fields(text, local)))
 
 
 def midnight(fields: Fields) -> Sql:
@@ -149,4 +149,4 @@ def _days(fields: Fields) -> Sql:
         before = sql.whole_quotient(sql.add(sql.multiply(month, sql.num(153)), sql.num(2)), 5)
         return sql.subtract(sql.add(sql.add(total, before), fields.day()), sql.num(_EPOCH))
 
-    return sql.let(months, count)
+    return binding.let(months, count)

@@ -7,19 +7,10 @@ from dataclasses import dataclass
 
 from hydrograph.algebra.expressions import Expression, Reference
 from hydrograph.compile import sql
+from hydrograph.compile.expressions.computed import StringValue, TruthValue, WholeValue
 from hydrograph.compile.expressions.conditions import value_of
 from hydrograph.compile.expressions.place import Place
-from hydrograph.compile.expressions.values import (
-    INEXACT,
-    NUMBERS,
-    STRINGS,
-    ConstantValue,
-    Parameters,
-    StringValue,
-    TruthValue,
-    Value,
-    WholeValue,
-)
+from hydrograph.compile.expressions.values import INEXACT, NUMBERS, STRINGS, ConstantValue, Parameters, Value
 from hydrograph.compile.relation import (
     Form,
     General,

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from hydrograph.compile.expressions import matching, numbers, strings, terms, times
 from hydrograph.compile.expressions.casts import CASTS
 from hydrograph.compile.expressions.compare import same_term
+from hydrograph.compile.expressions.computed import TruthValue
 from hydrograph.compile.expressions.place import Place
-from hydrograph.compile.expressions.values import LITERALS, TruthValue, Value
+from hydrograph.compile.expressions.values import LITERALS, Value
 from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.terms import Iri

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from hydrograph.compile import sql
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import StringValue, TruthValue
 from hydrograph.compile.expressions.numbers import NOTHING
 from hydrograph.compile.expressions.regex import InvalidPatternError, Pattern, is_plain, translate
 from hydrograph.compile.expressions.strings import SIMPLE, string
-from hydrograph.compile.expressions.values import ConstantValue, Parameters, StringValue, TruthValue, Value
+from hydrograph.compile.expressions.values import ConstantValue, Parameters, Value
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.terms import Literal
@@ -48,7 +50,9 @@ def matches(value: Value, pattern: Value, flags: Value | None, parameters: Param
     if translated is None:
         return TruthValue(sql.kernel("hydrograph_regex", text, wanted, options))
     case = "i" if translated.ignore_case else ""
-    return TruthValue(sql.Matches(this=text, expression=parameters(translated.text), flags=case, safe=translated.safe))
+    return TruthValue(
+        nodes.Matches(this=text, expression=parameters(translated.text), flags=case, safe=translated.safe)
+    )
 
 
 def replace(value: Value, pattern: Value, by: Value, flags: Value | None) -> Value:

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hydrograph.algebra.expressions import Arithmetic
-from hydrograph.compile import sql
-from hydrograph.compile.expressions.shared import shared
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import NumberValue
+from hydrograph.compile.expressions.shared import is_large, shared
 from hydrograph.compile.expressions.values import (
     EXACT,
     INEXACT,
     NUMBERS,
     ConstantValue,
     Kinds,
-    NumberValue,
     TermValue,
     Value,
     double,
@@ -39,14 +40,26 @@ def calculate(operator: Arithmetic, left: Value, right: Value) -> Value:
     kinds = frozenset(max(one, other) for one in left.kinds & NUMBERS for other in right.kinds & NUMBERS)
     if operator == "/":
         kinds = frozenset(max(kind, Kind.DECIMAL) for kind in kinds)
+    # A quotient is a kernel, which can't stand where names are bound.
+    if operator != "/" and kinds & EXACT and kinds & INEXACT and (is_large(left) or is_large(right)):
+        whole = shared(left, right, lambda one, other: _record(_calculated(operator, one, other, kinds)))
+        return NumberValue.of(kinds, whole)
+    return _calculated(operator, left, right, kinds)
+
+
+def _calculated(operator: Arithmetic, left: Value, right: Value, kinds: Kinds) -> NumberValue:
     type_ = _result_type(left, right, kinds, quotient=operator == "/")
     exact = _exact(operator, left, right)
-    inexact = None
-    if (left.kinds | right.kinds) & INEXACT:
-        inexact = shared(left, right, lambda one, other: _inexact(operator, one, other))
-    if inexact is not None:
-        inexact = _rounded(inexact, type_, kinds)
-    return NumberValue(kinds, type_, exact, inexact)
+    if not kinds & INEXACT:
+        return NumberValue(kinds, type_, exact, None)
+    inexact = shared(left, right, lambda one, other: _inexact(operator, one, other))
+    return NumberValue(kinds, type_, exact, _rounded(inexact, type_, kinds))
+
+
+def _record(value: NumberValue) -> Sql:
+    assert value.decimal is not None
+    assert value.number is not None
+    return sql.record(kind=value.type, dec=value.decimal, num=value.number)
 
 
 def _result_type(left: Value, right: Value, kinds: Kinds, *, quotient: bool) -> Sql:
@@ -62,11 +75,13 @@ def _exact(operator: Arithmetic, left: Value, right: Value) -> Sql | None:
         return None
     match operator:
         case "+":
-            return sql.DecimalSum(this=ours, expression=theirs)
+            return nodes.DecimalSum(this=ours, expression=theirs)
         case "-":
-            return sql.DecimalSum(this=ours, expression=sql.minus(theirs))
+            return nodes.DecimalSum(this=ours, expression=sql.minus(theirs))
         case "*":
-            return sql.let(ours, lambda a: sql.let(theirs, lambda b: sql.DecimalProduct(this=a, expression=b)))
+            return binding.let(
+                ours, lambda a: binding.let(theirs, lambda b: nodes.DecimalProduct(this=a, expression=b))
+            )
         case "/":
             return _quotient(ours, theirs, right)
 
@@ -76,7 +91,7 @@ def _quotient(dividend: Sql, divisor: Sql, right: Value) -> Sql:
     known = right.encoded.dec if isinstance(right, ConstantValue) else None
     if known is not None and known == known.to_integral_value() and 0 < abs(known) < _DIVISOR:
         signed = sql.minus(dividend) if known < 0 else dividend
-        return sql.let(
+        return binding.let(
             signed,
             lambda value: sql.cast(
                 sql.DecimalQuotient(this=value, expression=sql.cast(sql.num(abs(int(known))), "BIGINT")), sql.DECIMAL
@@ -99,7 +114,9 @@ def _inexact(operator: Arithmetic, left: Value, right: Value) -> Sql:
         case "*":
             result = sql.multiply(one, other)
         case "/":
-            result = sql.let(one, lambda a: sql.let(other, lambda b: sql.DoubleQuotient(this=a, expression=b)))
+            result = binding.let(
+                one, lambda a: binding.let(other, lambda b: nodes.DoubleQuotient(this=a, expression=b))
+            )
     if any(not value.kinds & EXACT and value.kinds <= NUMBERS for value in (left, right)):
         return result
     return sql.when((sql.any_of([sql.not_null(value) for value in given]), result))
@@ -110,9 +127,9 @@ def _rounded(value: Sql, type_: Sql, kinds: Kinds) -> Sql:
     if Kind.FLOAT not in kinds:
         return value
     if Kind.DOUBLE not in kinds:
-        return sql.let(value, lambda x: sql.Single(this=x))
+        return binding.let(value, lambda x: nodes.Single(this=x))
     is_float = sql.equal(type_.copy(), sql.num(Kind.FLOAT))
-    return sql.let(value, lambda x: sql.when((is_float, sql.Single(this=x)), otherwise=x.copy()))
+    return binding.let(value, lambda x: sql.when((is_float, nodes.Single(this=x)), otherwise=x.copy()))
 
 
 def negated(value: Value) -> Value:
@@ -137,8 +154,8 @@ def ceiling(value: Value) -> Value:
 
 def _rounding(function: str) -> tuple[Callable[[Sql], Sql], Callable[[Sql], Sql]]:
     return (
-        lambda x: sql.RoundDecimal(this=x, function=function),
-        lambda value: sql.let(value, lambda x: sql.RoundDouble(this=x, function=function)),
+        lambda x: nodes.RoundDecimal(this=x, function=function),
+        lambda value: binding.let(value, lambda x: nodes.RoundDouble(this=x, function=function)),
     )
 
 
@@ -147,17 +164,17 @@ def rounded(value: Value) -> Value:
 
     def decimal(x: Sql) -> Sql:
         half = sql.cast(sql.text(_ONE_HALF), sql.DECIMAL)
-        return sql.RoundDecimal(this=sql.DecimalSum(this=x, expression=half), function="FLOOR")
+        return nodes.RoundDecimal(this=nodes.DecimalSum(this=x, expression=half), function="FLOOR")
 
     def number(x: Sql) -> Sql:
-        down = sql.RoundDouble(this=x.copy(), function="FLOOR")
-        up = sql.RoundDouble(this=x.copy(), function="CEIL")
+        down = nodes.RoundDouble(this=x.copy(), function="FLOOR")
+        up = nodes.RoundDouble(this=x.copy(), function="CEIL")
         # `x - floor(x)` is exact; ceil keeps the sign of a zero that comes from below.
         middle = sql.at_least(sql.subtract(x.copy(), down.copy()), double(float(_ONE_HALF)))
         # Infinities and NaN give NaN here, which is above all numbers in both targets.
         return sql.when((middle, up), otherwise=down)
 
-    return _each(value, decimal, lambda value: sql.let(value, number))
+    return _each(value, decimal, lambda value: binding.let(value, number))
 
 
 def _each(value: Value, on_decimal: Callable[[Sql], Sql], on_double: Callable[[Sql], Sql]) -> Value:

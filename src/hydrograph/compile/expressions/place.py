@@ -7,15 +7,9 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from hydrograph.compile import sql
-from hydrograph.compile.expressions.values import (
-    NumberValue,
-    Parameters,
-    StringValue,
-    TermValue,
-    Value,
-    WrittenValue,
-    double,
-)
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import NumberValue, StringValue, WrittenValue
+from hydrograph.compile.expressions.values import Parameters, TermValue, Value, double
 from hydrograph.compile.relation import Encoded, Part, Ranks, Relation, null_part
 from hydrograph.compile.sql import Sql
 from hydrograph.errors import UnsupportedError
@@ -73,14 +67,14 @@ class Place:
 
     def _seed(self, *more: Sql) -> Sql:
         texts = [part for text in (*more, self._row_text()) for part in (text, sql.text("#"))]
-        return sql.Digest(this=sql.concat(*texts), function="MD5")
+        return nodes.Digest(this=sql.concat(*texts), function="MD5")
 
     def _call(self) -> Sql:
         return self.parameters(f"{self.site} {next(self.calls)}")
 
     def random(self) -> Value:
         """Return RAND: 52 bits of the seed's digest, at least 0 and below 1."""
-        digits = sql.HexNumber(this=sql.call("left", self._seed(self._call()), sql.num(_BITS // 4)))
+        digits = nodes.HexNumber(this=sql.call("left", self._seed(self._call()), sql.num(_BITS // 4)))
         number = sql.multiply(sql.cast(digits, "DOUBLE"), double(2.0**-_BITS))
         return NumberValue(frozenset({Kind.DOUBLE}), sql.num(Kind.DOUBLE), None, number)
 
@@ -114,7 +108,7 @@ class Place:
         elif solution is None:
             seed = self._seed(sql.text("label"), label)
         else:
-            seed = sql.Digest(this=sql.concat(solution, sql.text("#"), label), function="MD5")
+            seed = nodes.Digest(this=sql.concat(solution, sql.text("#"), label), function="MD5")
         text = sql.concat(sql.text("_:r"), seed)
 
         def part(part: Part) -> Sql:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hydrograph.compile import sql
-from hydrograph.compile.expressions.values import ChoiceValue, NumberValue, TruthValue, Value
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions.computed import ChoiceValue, NumberValue, TruthValue
+from hydrograph.compile.expressions.values import Value
 from hydrograph.compile.sql import Sql
 
 _LARGE = 50
@@ -23,22 +24,37 @@ def shared(left: Value, right: Value, body: Callable[[Value, Value], Sql]) -> Sq
 
 def _shared(value: Value, body: Callable[[Value], Sql]) -> Sql:
     match value:
-        case TruthValue(truth) if sql.size(truth) > _LARGE:
-            return sql.bind(truth.copy(), lambda name: body(TruthValue(name)))
-        case NumberValue(kinds, type_, decimal, number) if decimal is not None and number is not None:
-            if sql.size(decimal) + sql.size(number) <= _LARGE:
-                return body(value)
-            return sql.bind(
-                sql.record(dec=decimal.copy(), num=number.copy()),
-                lambda name: body(NumberValue(kinds, type_, sql.member(name, "dec"), sql.member(name.copy(), "num"))),
-            )
+        case TruthValue(truth) if binding.size(truth) > _LARGE:
+            return binding.bind(truth.copy(), lambda name: body(TruthValue(name)))
+        case NumberValue() if is_large(value):
+            whole = _whole(value)
+            return binding.bind(whole, lambda name: body(NumberValue.of(value.kinds, name)))
         case ChoiceValue(branches, switch):
             chosen = sql.when(*[(test.copy(), sql.num(index)) for index, (test, _) in enumerate(branches)])
             if switch is not None:
                 chosen.set("this", switch.copy())
-            if sql.size(chosen) <= _LARGE:
+            if binding.size(chosen) <= _LARGE:
                 return body(value)
             numbered = tuple((sql.num(index), branch) for index, (_, branch) in enumerate(branches))
-            return sql.bind(chosen, lambda name: body(replace(value, branches=numbered, switch=name)))
+            return binding.bind(chosen, lambda name: body(replace(value, branches=numbered, switch=name)))
         case _:
             return body(value)
+
+
+def is_large(value: Value) -> bool:
+    """Tell whether a number that may be a decimal or a double is large to write."""
+    match value:
+        case NumberValue(whole=sql.Sql()):
+            return True
+        case NumberValue(decimal=sql.Sql() as decimal, number=sql.Sql() as number):
+            return binding.size(decimal) + binding.size(number) > _LARGE
+        case _:
+            return False
+
+
+def _whole(value: NumberValue) -> Sql:
+    if value.whole is not None:
+        return value.whole.copy()
+    assert value.decimal is not None
+    assert value.number is not None
+    return sql.record(kind=value.type.copy(), dec=value.decimal.copy(), num=value.number.copy())

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import StringValue, TruthValue, WholeValue
 from hydrograph.compile.expressions.numbers import NOTHING
-from hydrograph.compile.expressions.values import STRINGS, Kinds, StringValue, TruthValue, Value, WholeValue
+from hydrograph.compile.expressions.values import STRINGS, Kinds, Value
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 
@@ -71,13 +73,13 @@ def length(value: Value) -> Value:
 def upper(value: Value) -> Value:
     """Return UCASE."""
     text = string(value)
-    return NOTHING if text is None else StringValue(sql.ChangeCase(this=text, to="upper"), value.language())
+    return NOTHING if text is None else StringValue(nodes.ChangeCase(this=text, to="upper"), value.language())
 
 
 def lower(value: Value) -> Value:
     """Return LCASE."""
     text = string(value)
-    return NOTHING if text is None else StringValue(sql.ChangeCase(this=text, to="lower"), value.language())
+    return NOTHING if text is None else StringValue(nodes.ChangeCase(this=text, to="lower"), value.language())
 
 
 def substring(value: Value, start: Value, count: Value | None = None) -> Value:
@@ -95,7 +97,7 @@ def substring(value: Value, start: Value, count: Value | None = None) -> Value:
         size = sql.when((sql.more(size, sql.num(0)), size.copy()), (sql.not_null(size.copy()), sql.num(0)))
         return sql.call("substring", text, sql.cast(begin.copy(), "INT"), sql.cast(size, "INT"))
 
-    return StringValue(sql.let(first, cut), value.language())
+    return StringValue(binding.let(first, cut), value.language())
 
 
 def _position(value: Value) -> Sql | None:
@@ -109,7 +111,7 @@ def _position(value: Value) -> Sql | None:
         far = (sql.more(x.copy(), high), high.copy()), (sql.less(x.copy(), low), low.copy())
         return sql.when(*far, otherwise=x.copy())
 
-    return sql.cast(sql.let(exact, near), "BIGINT")
+    return sql.cast(binding.let(exact, near), "BIGINT")
 
 
 def _decimal(value: Value) -> Sql:
@@ -151,8 +153,8 @@ def _around(value: Value, mark: Value, cut: Callable[[Sql, Sql, Sql], Sql]) -> V
         return NOTHING
     text, found = pair
     at = sql.call("instr", text, found)
-    result = sql.let(
-        text.copy(), lambda t: sql.let(found.copy(), lambda f: cut(t, f, sql.call("instr", t.copy(), f.copy())))
+    result = binding.let(
+        text.copy(), lambda t: binding.let(found.copy(), lambda f: cut(t, f, sql.call("instr", t.copy(), f.copy())))
     )
     tag = value.language()
     if tag is None:
@@ -203,6 +205,6 @@ def digest(function: str) -> Callable[[Value], Value]:
 
     def compute(value: Value) -> Value:
         text = string(value, SIMPLE)
-        return NOTHING if text is None else StringValue(sql.Digest(this=text, function=function))
+        return NOTHING if text is None else StringValue(nodes.Digest(this=text, function=function))
 
     return compute

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.computed import ChoiceValue, StringValue, TruthValue, WrittenValue
 from hydrograph.compile.expressions.lexical import suffix_of
 from hydrograph.compile.expressions.numbers import NOTHING
 from hydrograph.compile.expressions.strings import SIMPLE, of_kinds, string
-from hydrograph.compile.expressions.values import (
-    LITERALS,
-    ChoiceValue,
-    ConstantValue,
-    Kinds,
-    StringValue,
-    TermValue,
-    TruthValue,
-    Value,
-    WrittenValue,
-)
+from hydrograph.compile.expressions.values import LITERALS, ConstantValue, Kinds, TermValue, Value
 from hydrograph.compile.relation import Part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
@@ -59,7 +51,7 @@ def lang(value: Value) -> Value:
 def datatype(value: Value) -> Value:
     """Return DATATYPE of a literal."""
     if isinstance(value, TermValue | ChoiceValue | ConstantValue):
-        text = of_kinds(value, LITERALS, lambda: sql.let(value.part(Part.TEXT), _written_datatype))
+        text = of_kinds(value, LITERALS, lambda: binding.let(value.part(Part.TEXT), _written_datatype))
         return NOTHING if text is None else WrittenValue(_IRI, text)
     names = [(kind, sql.text(DATATYPES[kind])) for kind in sorted(value.kinds) if kind in DATATYPES]
     if not names:
@@ -101,7 +93,7 @@ def str_lang(value: Value, tag: Value) -> Value:
     text, language = string(value, SIMPLE), string(tag, SIMPLE)
     if text is None or language is None:
         return NOTHING
-    good = sql.Matches(this=language, expression=sql.text(_TAG))
+    good = nodes.Matches(this=language, expression=sql.text(_TAG))
     return StringValue(sql.when((good, text)), sql.call("LOWER", language.copy()))
 
 

@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions import nodes
 from hydrograph.compile.expressions.dates import Fields, as_date_time, timeline, with_fields_of
 from hydrograph.compile.expressions.lexical import lexical_of
 from hydrograph.compile.expressions.values import TermValue, Value
@@ -37,7 +38,7 @@ def times_compared(left: Value, right: Value, test: Test) -> Sql:
         apart = sql.more(sql.call("ABS", sql.subtract(one.copy(), other.copy())), sql.num(_FOURTEEN_HOURS))
         return sql.when((sql.any_of([alike, apart]), test(this=one, expression=other)))
 
-    return sql.pair(as_date_time(left), as_date_time(right), read, decide)
+    return binding.pair(as_date_time(left), as_date_time(right), read, decide)
 
 
 def durations_compared(left: Value, right: Value, test: Test) -> Sql:
@@ -54,7 +55,7 @@ def durations_compared(left: Value, right: Value, test: Test) -> Sql:
         agree = sql.equal(sql.paren(by_months.copy()), sql.paren(by_seconds.copy()))
         return sql.when((same_months, by_seconds), (same_seconds, by_months), (agree, by_months.copy()))
 
-    return sql.pair(_written(left), _written(right), _length, decide)
+    return binding.pair(_written(left), _written(right), _length, decide)
 
 
 def _written(value: Value) -> Sql:
@@ -73,7 +74,7 @@ def _length(text: Sql) -> Sql:
     seconds = _amount(text, "([0-9.]+)S", sql.DECIMAL)
     return sql.record(
         months=sql.add(sql.multiply(years, sql.num(12)), months),
-        seconds=sql.DecimalSum(this=sql.cast(whole, sql.DECIMAL), expression=seconds),
+        seconds=nodes.DecimalSum(this=sql.cast(whole, sql.DECIMAL), expression=seconds),
     )
 
 

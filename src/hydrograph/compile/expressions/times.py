@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hydrograph.compile import sql
+from hydrograph.compile import binding, sql
+from hydrograph.compile.expressions.computed import NumberValue, StringValue, WholeValue, WrittenValue
 from hydrograph.compile.expressions.dates import TEMPORAL, Fields, as_date_time, with_fields
 from hydrograph.compile.expressions.numbers import NOTHING
 from hydrograph.compile.expressions.strings import of_kinds
-from hydrograph.compile.expressions.values import Kinds, NumberValue, StringValue, Value, WholeValue, WrittenValue
+from hydrograph.compile.expressions.values import Kinds, Value
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.vocab import XSD_DAY_TIME_DURATION
@@ -52,7 +53,7 @@ def tz(value: Value) -> Value:
 
 def timezone(value: Value) -> Value:
     """Return TIMEZONE: the zone as a duration; an error where there is none."""
-    found = _read(value, TEMPORAL, lambda fields: sql.let(fields.zone(), _duration))
+    found = _read(value, TEMPORAL, lambda fields: binding.let(fields.zone(), _duration))
     return NOTHING if found is None else WrittenValue(frozenset({Kind.DURATION}), found, XSD_DAY_TIME_DURATION)
 
 
