@@ -16,6 +16,7 @@ from hydrograph.runtime.reads import Reads, reads_of
 from hydrograph.runtime.replay import Ranks
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_glance import glance
+from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.temporal import Instant
 
@@ -38,10 +39,7 @@ class Intake:
 
     def making(self) -> dict[Iri, SetMaking]:
         """Return how the arrivals of a triple are made disjoint in each stream."""
-        return {
-            name: SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
-            for name, stream in self.streams.items()
-        }
+        return {name: set_making(stream) for name, stream in self.streams.items()}
 
     def survey(self) -> dict[Iri, Bounds]:
         """Return what is to know of the streams, for which texts are read once."""
@@ -103,12 +101,7 @@ class Intake:
 
     def asked(self, after: Instant | None, until: Instant | None) -> Ranks:
         """Return the reports in `(after, until]`, without bounds those before and after any event."""
-        ranks = replay.report_ranks(self.plan, None, after, until)
-        return (
-            ranks
-            if until is not None
-            else Ranks(ranks.start, (_LAST - self.plan.grid.first_close) // self.plan.grid.step)
-        )
+        return replay.report_ranks(self.plan, None, after, _LAST if until is None else until)
 
     def add_observed(self, program: Program) -> None:
         """Make the tables of texts so that the query which reads them observes the bounds; see `seen_by`."""
@@ -142,7 +135,7 @@ class Intake:
             try:
                 with sources.data_errors():
                     done = self._name(program, chunks, ranks, read, read.narrowed(frame), eager=True)
-            except sources.NotAsExpectedError:
+            except NotAsExpectedError:
                 return None
             seen = self.seen_by(done)
             if seen is None:
@@ -174,6 +167,11 @@ class Intake:
             given = replay.parameters(self.plan, program, ranks)
             done = self.placed.prepare(table.name, query, given, eager=eager)
         return done
+
+
+def set_making(stream: RecordedStream) -> SetMaking:
+    """Return how the arrivals of a triple are made disjoint in a stream."""
+    return SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
 
 
 @dataclass(frozen=True, slots=True)

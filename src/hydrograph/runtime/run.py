@@ -23,7 +23,7 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime import replay
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
-from hydrograph.runtime.intake import Intake
+from hydrograph.runtime.intake import Intake, set_making
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
@@ -31,6 +31,7 @@ from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams import sources
+from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
@@ -190,7 +191,7 @@ class Run:
         try:
             with sources.data_errors():
                 table = collect(frame)
-        except sources.NotAsExpectedError:
+        except NotAsExpectedError:
             self._open_surveyed()
             return self._rows(final)
         if self._observing is not None:
@@ -199,6 +200,7 @@ class Run:
                 self._open_surveyed()
                 return self._rows(final)
             self._found(self._observing, dict.fromkeys(self._streams, seen))
+            self._observing = None
         return table
 
     def _open(self) -> None:
@@ -246,7 +248,7 @@ class Run:
         tables = {}
         for number, (name, stream) in enumerate(self._streams.items()):
             tables[name] = f"stream{number}"
-            making[name] = SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
+            making[name] = set_making(stream)
             if paths := sources.parquet_paths(stream):
                 placed.add_files(tables[name], paths)
             else:

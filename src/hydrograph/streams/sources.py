@@ -33,7 +33,6 @@ __all__ = [
     "TNT",
     "BadLines",
     "Bounds",
-    "NotAsExpectedError",
     "RecordedStream",
     "bounds",
     "data_errors",
@@ -55,10 +54,6 @@ FORMATS: dict[str, tuple[str, ...]] = {
     PARQUET: (".parquet",),
 }
 """The known formats and how the names of their files end."""
-
-
-class NotAsExpectedError(Exception):
-    """A text holds blank nodes, floats or doubles, which it was taken to be without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +213,15 @@ def spooled(stream: RecordedStream, directory: Path) -> RecordedStream:
 
 @contextmanager
 def data_errors() -> Iterator[None]:
-    """Turn the failure of a Spark job that met a broken line into a DataError that names file, line and reason."""
+    """Turn the failure of a Spark job that met a broken line into a DataError that names file, line and reason.
+
+    One that met what `expected_on_spark` was to be without becomes NotAsExpectedError.
+    """
     try:
         yield
     except Exception as failure:
         from hydrograph.streams.formats import tnt_spark
 
-        if tnt_spark.UNEXPECTED in str(failure):
-            raise NotAsExpectedError from failure
         error = tnt_spark.data_error(failure)
         if error is None:
             raise

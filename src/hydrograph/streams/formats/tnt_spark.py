@@ -1,9 +1,6 @@
 """Timed N-Triples by Spark's own functions: the same rows as `hydrograph.streams.formats.tnt`, at Spark's speed.
 
-A line in its most frequent form (canonical terms, single spaces, ` .` at the end) is recognised by one regular
-expression made for Java's matcher: classes of single characters, because ranges and unions in a class cost eight times
-as much. Any other line is checked by the full grammar, rewritten to that form, and checked again. From there on there
-is one path.
+`tnt_canonical` brings every line to one form; from there on there is one path.
 """
 
 from __future__ import annotations
@@ -16,60 +13,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hydrograph.rdf.nquads import BLANK_NODE_LABEL, END, IRIREF, LANGTAG, SCHEME, SPACE, STRING, SUBJECT
-from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.streams.columns import encoded, whole
 from hydrograph.streams.formats.tnt import (
     BEFORE_BLANK,
     FILE_BITS,
-    IRI_LIMIT,
-    LITERAL_LIMIT,
     NOTHING,
     BadLines,
     broken,
     open_text,
     reason,
 )
+from hydrograph.streams.formats.tnt_canonical import MARK, REST, canonical_line
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-MARK = "hydrograph: broken line in "
-"""How the message of a failed job starts if a line was broken; then come the file, a line feed and the line."""
-
 UNEXPECTED = "hydrograph: a text is not as expected"
 """The message of a failed job if a line was sound, but held what the reader was told not to expect."""
-
-
-def _listed(least: int, most: int, without: str) -> str:
-    """Return the code points from `least` to `most` as a list of single characters of a class."""
-    return "".join(f"\\x{code:02x}" for code in range(least, most + 1) if chr(code) not in without)
-
-
-def _canonical(in_iri: str, in_string: str, digits: int) -> str:
-    """Return the lines in canonical form with these classes of characters and times of at most so many digits."""
-    iri = rf"<(?:https?:|{SCHEME}){in_iri}*>"
-    quoted = rf'"{in_string}*+(?:\\["\\nr]{in_string}*+)*+"'
-    tail = rf"(?:\^\^(?!<{re.escape(XSD_STRING)}>){iri}|@[a-z]++(?:-[a-z0-9]++)*+)?"
-    triple = rf"(?:{iri}|{BLANK_NODE_LABEL}) {iri} (?:{iri}|{quoted}{tail}|{BLANK_NODE_LABEL}) \."
-    return rf"-?[0-9]{{1,{digits}}}(?::[0-9]{{1,18}})?\t{triple}"
-
-
-_NOT_IN_IRI = '<>"{}|^`\\'
-_NOT_IN_STRING = '"\\\n\r'
-_UNICODE = f"[^{_listed(0, 0x20, '')}{re.escape(_NOT_IN_IRI)}]", r'[^"\\\n\r]'
-_ASCII = f"[{_listed(0x21, 0x7E, _NOT_IN_IRI)}]", f"[{_listed(0, 0x7F, _NOT_IN_STRING)}]"
-_FREQUENT = _canonical(*_ASCII, digits=18)
-_FREQUENT_UNICODE = _canonical(*_UNICODE, digits=18)
-_CANONICAL = _canonical(*_UNICODE, digits=19)
-_GENERAL = (
-    rf"(-?[0-9]{{1,19}}(?::[0-9]{{1,18}})?+\t){SPACE}({SUBJECT}){SPACE}({IRIREF}){SPACE}"
-    rf"(?:({IRIREF}|{BLANK_NODE_LABEL})|({STRING})(?:{SPACE}(?:\^\^{SPACE}({IRIREF})|({LANGTAG})))?+){END}"
-)
-_PARTS = "$1$2 $3 $4$5 $6$7"  # time and subject, predicate, object, and last its datatype, its language or nothing
-_REST = 2**31 - 1
 _SOUGHT = 8  # texts that are looked for in a line before it is taken apart
 _ROW_BITS = 33  # of Spark's monotonically increasing ids; the bits above are the number of the partition
+
+
+class NotAsExpectedError(Exception):
+    """A text holds blank nodes, floats or doubles, which it was taken to be without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +74,7 @@ def survey(spark: SparkSession, files: tuple[str, ...], bad_lines: BadLines) -> 
 
     text = F.col("value")
     sound = F.lit(True) if bad_lines.action == "fail" else F.col("line").isNotNull()  # noqa: FBT003
-    exact = [] if bad_lines.action == "fail" else [_line(text, "skip")]
+    exact = [] if bad_lines.action == "fail" else [canonical_line(text, "skip")]
     place = [F.input_file_name().alias("file"), F.input_file_block_start().alias("start")]
     read = lines(spark, files).select(*place, F.monotonically_increasing_id().alias("id"), text, *exact)
     time = F.substring_index(text, "\t", 1)
@@ -172,7 +138,7 @@ def events(
 
     action = "fail" if bad_lines.action == "fail" else "skip"
     number = [F.monotonically_increasing_id().alias("id")] if found else []
-    read = lines(spark, files).select(*number, _line(F.col("value"), action))
+    read = lines(spark, files).select(*number, canonical_line(F.col("value"), action))
     read = read.where(F.col("line").isNotNull())
     # An element is numbered after its first line, whatever that says, so all lines are needed then.
     if not (found is not None and found.grouped):
@@ -201,7 +167,7 @@ def expected_events(
     def refused(column: Column, when: Column) -> Column:
         return F.when(when, F.raise_error(F.lit(UNEXPECTED)).cast("string")).otherwise(column)
 
-    read = lines(spark, files).select(_line(F.col("value"), "fail")).where(F.col("line").isNotNull())
+    read = lines(spark, files).select(canonical_line(F.col("value"), "fail")).where(F.col("line").isNotNull())
     time = F.substring_index(F.substring_index("line", "\t", 1), ":", 1).try_cast("bigint")
     counted = F.when(time >= F.lit(t0), time)
     read = read.observe(
@@ -241,101 +207,15 @@ def triples(spark: SparkSession, scopes: dict[str, str]) -> DataFrame:
     timed = F.when(F.rlike(value, whole(f"(?s){NOTHING}")), value).otherwise(F.concat(F.lit("0\t"), value))
     pairs = [F.lit(part) for file, scope in scopes.items() for part in (Path(file).as_uri(), scope)]
     scope = F.create_map(*pairs)[F.input_file_name()].alias("scope")
-    read = lines(spark, tuple(scopes)).select(timed.alias("value")).select(_line(value, "fail"), scope)
+    read = lines(spark, tuple(scopes)).select(timed.alias("value")).select(canonical_line(value, "fail"), scope)
     found = _triples(read.where(F.col("line").isNotNull()), "scope")
     scoped = {
-        name: F.when(F.startswith(name, F.lit("_")), F.concat("scope", F.substring(name, 3, _REST))).otherwise(
+        name: F.when(F.startswith(name, F.lit("_")), F.concat("scope", F.substring(name, 3, REST))).otherwise(
             F.col(name)
         )
         for name in ("s", "o")
     }
     return encoded(found.withColumns(scoped).select("s", "p", "o"))
-
-
-def _line(value: Column, action: str) -> Column:
-    """Return the canonical form of a line; null if it says nothing, or is broken and `action` is `skip`.
-
-    The name of the file is asked for only in the error, and serves another purpose too: as it differs from row to row
-    in a way Spark does not know, no filter is moved below this column, where it would be computed twice.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    short = F.octet_length(value) <= F.lit(IRI_LIMIT)
-    # Bytes that are no UTF-8 look like another character than ASCII to a regular expression.
-    frequent = short & F.rlike(value, whole(_FREQUENT))
-    unicode = short & F.rlike(value, whole(_FREQUENT_UNICODE)) & F.is_valid_utf8(value)
-    general = F.rlike(value, whole(_GENERAL)) & F.is_valid_utf8(value)
-    # An array of one element: a lambda is Spark's only way to name a value and use it more than once in one column.
-    checked = F.transform(F.array(_rewritten(value)), lambda line: F.when(_within_limits(line), line))[0]
-    # Called by reflection, which Spark cannot make part of a larger Java method: this column becomes several small
-    # methods instead. In one with all the others it would pass the 8,000 bytes up to which Java compiles a method.
-    file = F.java_method(F.lit("java.lang.String"), F.lit("valueOf"), F.input_file_name())
-    message = F.concat(F.lit(MARK), file, F.lit("\n"), value)
-    failed = F.raise_error(message).cast("string") if action == "fail" else F.when(file.isNull(), value)
-    slow = F.coalesce(F.when(general, checked), F.when(~F.rlike(value, whole(f"(?s){NOTHING}")), failed))
-    return F.when(frequent, value).when(unicode, value).otherwise(slow).alias("line")
-
-
-def _rewritten(value: Column) -> Column:
-    """Return a line of the full grammar with single spaces, canonical terms and without its comment."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    parts = _unescaped(F.regexp_replace(value, whole(_GENERAL), F.lit(_PARTS)))
-
-    def joined(line: Column) -> Column:
-        tail = F.substring_index(line, " ", -1)
-        head = F.substring(line, F.lit(1), F.length(line) - F.length(tail) - F.lit(1))
-        tail = F.when(F.startswith(tail, F.lit("@")), F.lower(tail)).when(
-            (tail != F.lit("")) & (tail != F.lit(f"<{XSD_STRING}>")), F.concat(F.lit("^^"), tail)
-        )
-        return F.concat(head, F.coalesce(tail, F.lit("")), F.lit(" ."))
-
-    return F.transform(F.array(parts), joined)[0]
-
-
-def _unescaped(text: Column) -> Column:
-    """Return `text` with only those escapes left that canonical N-Triples has."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    def looked_up(key: Column, values: dict[str, str]) -> Column:
-        return F.try_element_at(F.create_map(*(F.lit(part) for pair in values.items() for part in pair)), key)
-
-    def read(piece: Column, position: Column) -> Column:
-        first = F.substring(piece, 1, 1)
-        digits = F.when(first == F.lit("U"), F.lit(8)).otherwise(F.lit(4))
-        code = F.lpad(F.substring(piece, F.lit(2), digits), 8, "0")
-        character = F.decode(F.unhex(code), "UTF-32")
-        kept = F.coalesce(looked_up(character, {'"': '\\"', "\\": "\n", "\n": "\\n", "\r": "\\r"}), character)
-        plain = looked_up(first, {"t": "\t", "b": "\b", "f": "\f", "'": "'"})
-        return (
-            F.when(position == F.lit(0), piece)
-            .when(F.lower(first) == F.lit("u"), F.concat(kept, F.substring(piece, digits + F.lit(2), F.lit(_REST))))
-            .when(plain.isNotNull(), F.concat(plain, F.substring(piece, 2, _REST)))
-            .otherwise(F.concat(F.lit("\\"), piece))
-        )
-
-    # An escaped backslash becomes a line feed, which no line has, so that each backslash left starts another escape.
-    marked = F.replace(text, F.lit("\\\\"), F.lit("\n"))
-    pieces = F.transform(F.split(marked, r"\\"), read)
-    return F.when(
-        F.contains(text, F.lit("\\")), F.replace(F.array_join(pieces, ""), F.lit("\n"), F.lit("\\\\"))
-    ).otherwise(text)
-
-
-def _within_limits(line: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    subject = F.substring_index(F.substring_index(line, " ", 1), "\t", -1)
-    both = F.substring_index(line, " ", 2)
-    object_ = F.octet_length(line) - F.octet_length(both) - F.lit(3)
-    limit = F.when(F.startswith(F.substring(line, F.length(both) + 2, F.lit(1)), F.lit('"')), F.lit(LITERAL_LIMIT))
-    return (
-        F.rlike(line, whole(_CANONICAL))
-        & F.substring_index(F.substring_index(line, "\t", 1), ":", 1).try_cast("bigint").isNotNull()
-        & (F.octet_length(subject) <= F.lit(IRI_LIMIT))
-        & (F.octet_length(F.substring_index(both, " ", -1)) <= F.lit(IRI_LIMIT))
-        & (object_ <= limit.otherwise(F.lit(IRI_LIMIT)))
-    )
 
 
 def _triples(read: DataFrame, *kept: str) -> DataFrame:
@@ -358,7 +238,7 @@ def _triples(read: DataFrame, *kept: str) -> DataFrame:
         *keep,
         F.substring_index(time, ":", 1).try_cast("bigint").alias("t"),
         number.alias("n"),
-        F.substring(F.col("first"), F.length(time) + F.lit(2), F.lit(_REST)).alias("s"),
+        F.substring(F.col("first"), F.length(time) + F.lit(2), F.lit(REST)).alias("s"),
         "p",
         "o",
     )
@@ -406,7 +286,7 @@ def _skolem(term: Column, salt: str) -> Column:
     """Return `hydrograph.rdf.encoding.skolem` of a blank node, and any other term as it is."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    label = F.substring(term, 3, _REST)
+    label = F.substring(term, 3, REST)
     name = F.concat(F.lit("_:e"), F.col("seq").cast("string"), F.lit(f"x{salt}x"), label)
     return F.when(F.startswith(term, F.lit("_")), name).otherwise(term)
 
@@ -418,8 +298,10 @@ def _quarantine(bad: DataFrame, file: Path) -> None:
 
 
 def data_error(failure: BaseException) -> Exception | None:
-    """Return the DataError for the broken line that made a job fail, or None if it failed for another reason."""
+    """Return the error for the line that made a job fail: broken, or not as expected; None for another reason."""
     message = str(failure)
+    if UNEXPECTED in message:
+        return NotAsExpectedError()
     at = message.find(MARK)
     if at < 0:
         return None
