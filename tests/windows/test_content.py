@@ -11,7 +11,7 @@ from hydrograph.bench.oracle.experiments import FOUR_MOVERS, ROOM_CHANGES, detec
 from hydrograph.windows.content import Elements, at_close, at_instant, count_ranks, of_count, of_window, place
 from hydrograph.windows.scope import Align, Grid
 from hydrograph.windows.stream import Element, canonical, delayed, merged
-from hydrograph.windows.tick import Moment
+from hydrograph.windows.tick import Moment, Tick
 
 LENGTHS = st.integers(1, 20)
 GRIDS = st.builds(Grid, LENGTHS, LENGTHS, st.integers(-30, 30), st.sampled_from(Align))
@@ -134,7 +134,8 @@ def test_now_holds_the_newest_instant() -> None:
     windowed = place(NowWindow(), stream((1, "a"), (4, "b"), (4, "c")))
     assert times(at_instant(windowed, Moment.whole(3))) == [1]
     assert times(at_instant(windowed, Moment.whole(4))) == [4, 4]
-    assert times(at_instant(windowed, Moment.arrival(4, 0, 1))) == [4]
+    assert times(at_instant(windowed, Moment.arrival(4, 0, 1), Tick.TUPLE)) == [4]
+    assert times(at_instant(windowed, Moment.before(9), Tick.TUPLE)) == [4], "one alone, whoever asks"
     assert times(at_instant(windowed, Moment.whole(0))) == []
 
 

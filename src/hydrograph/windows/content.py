@@ -15,7 +15,7 @@ from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWi
 from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.scope import Align, Grid
 from hydrograph.windows.stream import Element, canonical, delayed
-from hydrograph.windows.tick import Moment
+from hydrograph.windows.tick import Moment, Tick
 
 Elements: TypeAlias = tuple[Element, ...]
 
@@ -98,17 +98,17 @@ def entered(windowed: WindowedStream, moment: Moment) -> Elements:
     return windowed.elements[:end]
 
 
-def newest(elements: Sequence[Element], moment: Moment) -> Elements:
-    """Return the elements of the newest instant (A5: NOW); at a single arrival that is one element (S12)."""
+def newest(elements: Sequence[Element], tick: Tick) -> Elements:
+    """Return the elements of the newest instant (A5: NOW): all of one time, or one alone where each is an instant."""
     if not elements:
         return ()
     last = elements[-1]
-    if moment.is_arrival:
+    if tick is Tick.TUPLE:
         return (last,)
     return tuple(elements[bisect_left(elements, last.t, key=_time) :])
 
 
-def at_close(windowed: WindowedStream, moment: Moment) -> Elements:
+def at_close(windowed: WindowedStream, moment: Moment, tick: Tick = Tick.TIME) -> Elements:
     """Return what a window contributes to window-close reporting: its last closed window (S31).
 
     Nothing before the first close. A count window closes where it reports; NOW and ALL close at every instant.
@@ -123,14 +123,14 @@ def at_close(windowed: WindowedStream, moment: Moment) -> Elements:
             ranks = count_ranks(window, seen)
             return of_count(window, seen, ranks[-1]) if ranks else ()
         case NowWindow():
-            return newest(entered(windowed, moment), moment)
+            return newest(entered(windowed, moment), tick)
         case AllWindow():
             return entered(windowed, moment)
         case _:
             assert_never(windowed.definition)
 
 
-def at_instant(windowed: WindowedStream, moment: Moment) -> Elements:
+def at_instant(windowed: WindowedStream, moment: Moment, tick: Tick = Tick.TIME) -> Elements:
     """Return what is visible at a moment: of the active window, the elements that have entered (S10).
 
     A count window shows its last elements, whatever its slide.
@@ -143,7 +143,7 @@ def at_instant(windowed: WindowedStream, moment: Moment) -> Elements:
         case CountWindow() as window:
             return of_count(window, seen, len(seen))
         case NowWindow():
-            return newest(seen, moment)
+            return newest(seen, tick)
         case AllWindow():
             return seen
         case _:

@@ -67,11 +67,14 @@ class Reported:
     scope: Interval | None = None
 
 
-def content_at(windowed: WindowedStream, moment: Moment, policy: Policy) -> Elements:
-    """Return what a window contributes at a report: its last closed content, or what is visible (S10, S31)."""
+def content_at(windowed: WindowedStream, moment: Moment, policy: Policy, tick: Tick = Tick.TIME) -> Elements:
+    """Return what a window contributes at a report: its last closed content, or what is visible (S10, S31).
+
+    `tick` is the one in force, see `domain_tick`.
+    """
     if policy.when is When.WINDOW_CLOSE:
-        return at_close(windowed, moment)
-    return at_instant(windowed, moment)
+        return at_close(windowed, moment, tick)
+    return at_instant(windowed, moment, tick)
 
 
 def domain_tick(windows: Iterable[WindowedStream], tick: Tick) -> Tick:
@@ -100,18 +103,18 @@ def reports(
     after, until = within.after, within.until
     kept = sorted({m for m in moments if (after is None or m.t > after) and (until is None or m.t <= until)})
     found = [
-        Reported(moment, _scope(windows, moment.t) if policy.when is When.WINDOW_CLOSE else None) for moment in kept
+        Reported(moment, scope_at(windows, moment.t) if policy.when is When.WINDOW_CLOSE else None) for moment in kept
     ]
     if policy.non_empty:
-        found = [report for report in found if _has_content(windows, report.moment, policy)]
+        found = [report for report in found if _has_content(windows, report.moment, policy, tick)]
     return found
 
 
-def _has_content(windows: Iterable[WindowedStream], moment: Moment, policy: Policy) -> bool:
-    return any(element.triples for windowed in windows for element in content_at(windowed, moment, policy))
+def _has_content(windows: Iterable[WindowedStream], moment: Moment, policy: Policy, tick: Tick) -> bool:
+    return any(element.triples for windowed in windows for element in content_at(windowed, moment, policy, tick))
 
 
-def _scope(windows: Sequence[WindowedStream], t: Instant) -> Interval | None:
+def scope_at(windows: Sequence[WindowedStream], t: Instant) -> Interval | None:
     """Return the one scope all windows of the query close at `t`, None where there is no such one (A11)."""
     found = set()
     for windowed in windows:

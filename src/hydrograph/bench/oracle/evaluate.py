@@ -22,7 +22,7 @@ from hydrograph.temporal import Instant
 from hydrograph.windows.content import WindowedStream, place
 from hydrograph.windows.profile import RSPQL, Profile
 from hydrograph.windows.r2s import difference
-from hydrograph.windows.report import Range, content_at, reports
+from hydrograph.windows.report import Range, content_at, domain_tick, reports
 from hydrograph.windows.stream import Element, merged
 from hydrograph.windows.tick import Moment
 
@@ -65,11 +65,12 @@ def expected(
     profile = profile.of(query)
     start = profile.start((e for window in query.windows for e in _stream(elements, window.stream)), t0)
     placed = placed_windows(query, elements, profile, start)
+    tick = domain_tick(placed, profile.tick)
     found: list[Report] = []
     ask = _questions(query, static, text)
     previous: Counter[Row] = Counter()
     for reported in reports(placed, profile.report, profile.tick, Range(from_, until), start):
-        contents = [merged(content_at(windowed, reported.moment, profile.report)) for windowed in placed]
+        contents = [merged(content_at(windowed, reported.moment, profile.report, tick)) for windowed in placed]
         dataset = dataset_of(query, static, zip(query.windows, contents, strict=True))
         answer = evaluator(ask(reported.moment.t), dataset)
         current = Counter(answer)
