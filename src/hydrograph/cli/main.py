@@ -18,6 +18,7 @@ COMMANDS = {
     "validate": "Check a query without running it.",
     "translate": "Print a query in another language, and say what that one can not keep.",
     "convert": "Convert a recorded stream between timed N-Triples and Parquet.",
+    "generate": "Generate the streams and the static data of a world.",
     "demo": "Run three queries on a small stream and check them with the oracle.",
 }
 """The sub-commands; each is a module of this room with a `command`, loaded when it is called."""

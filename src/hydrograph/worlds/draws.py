@@ -1,0 +1,249 @@
+"""Randomness without state: a draw is a pure function of the seed, what it is for, and the keys of what it is about.
+
+Every draw has two forms that agree to the bit: a Spark column for rows, and a number for tests and for what the driver
+decides. Both hash with xxHash64 in Spark's way, and what follows uses only operations that IEEE 754 fixes (sums,
+products, floors, table lookups; no logarithm and no cosine, which differ between libraries).
+
+>>> draws = Draws(1024)
+>>> draws.uniform("age").value(7)
+0.6392079244008296
+>>> draws.below("die", 6).value(7)
+2
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from xxhash import xxh64_intdigest
+
+from hydrograph.rdf.encoding import term_id
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_SPARK_SEED = 42
+_ULP = 2.0**-53  # of a draw from [0, 1)
+_KNOTS = 4096
+_MOST_WEIGHTS = 1 << 22
+
+
+def long_hash(*values: int) -> int:
+    """Return what Spark's `xxhash64` gives for columns of the type BIGINT: a signed 64-bit number."""
+    running = _SPARK_SEED
+    for value in values:
+        running = xxh64_intdigest(struct.pack("<q", value), running)
+    return running - 2**64 if running >= 2**63 else running
+
+
+def long_columns(*values: Column | int) -> list[Column]:
+    """Return the values as columns of the type BIGINT, because Spark hashes an INT to another number."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return [(F.lit(value) if isinstance(value, int) else value).cast("bigint") for value in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """64 random bits as a signed number."""
+
+    base: int
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row; the keys are whole numbers."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return F.xxhash64(*long_columns(self.base, *keys))
+
+    def value(self, *keys: int) -> int:
+        """Return the draw for these keys."""
+        return long_hash(self.base, *keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """A number from [0, 1), one of 2**53."""
+
+    bits: Bits
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return F.shiftrightunsigned(self.bits.column(*keys), 11).cast("double") * F.lit(_ULP)
+
+    def value(self, *keys: int) -> float:
+        """Return the draw for these keys."""
+        return (self.bits.value(*keys) % 2**64 >> 11) * _ULP
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A whole number from [0, n), each equally likely."""
+
+    uniform: Uniform
+    n: int
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return F.floor(self.uniform.column(*keys) * F.lit(float(self.n)))
+
+    def value(self, *keys: int) -> int:
+        """Return the draw for these keys."""
+        return math.floor(self.uniform.value(*keys) * float(self.n))
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """True with a given probability."""
+
+    uniform: Uniform
+    probability: float
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row; what is certain takes no draw."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        if self.probability >= 1:
+            return F.lit(True)  # noqa: FBT003
+        return self.uniform.column(*keys) < F.lit(self.probability)
+
+    def value(self, *keys: int) -> bool:
+        """Return the draw for these keys."""
+        return self.probability >= 1 or self.uniform.value(*keys) < self.probability
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """A number from [0, 1]: normal with mean 1/2 and deviation 1/6, cut at both ends.
+
+    Quantiles are interpolated between 4,096 exact ones.
+    """
+
+    uniform: Uniform
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        knots = numbers(_quantiles())
+        place = self.uniform.column(*keys) * F.lit(float(_KNOTS))
+        cell = F.floor(place)
+        low, high = F.get(knots, cell.cast("int")), F.get(knots, cell.cast("int") + 1)
+        return low + (high - low) * (place - cell.cast("double"))
+
+    def value(self, *keys: int) -> float:
+        """Return the draw for these keys."""
+        place = self.uniform.value(*keys) * float(_KNOTS)
+        cell = math.floor(place)
+        low, high = _quantiles()[cell : cell + 2]
+        return low + (high - low) * (place - float(cell))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A whole number from [0, number of weights), as likely as its weight says, in constant time (Walker's alias)."""
+
+    uniform: Uniform
+    weights: tuple[float, ...]
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        keep, alias = _alias(self.weights)
+        place = self.uniform.column(*keys) * F.lit(float(len(keep)))
+        cell = F.floor(place)
+        own = place - cell.cast("double") < F.get(numbers(keep), cell.cast("int"))
+        return F.when(own, cell).otherwise(F.get(numbers(alias, "bigint"), cell.cast("int")))
+
+    def value(self, *keys: int) -> int:
+        """Return the draw for these keys."""
+        keep, alias = _alias(self.weights)
+        place = self.uniform.value(*keys) * float(len(keep))
+        cell = math.floor(place)
+        return cell if place - float(cell) < keep[cell] else alias[cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """All randomness of one generated world."""
+
+    seed: int
+
+    def bits(self, purpose: str) -> Bits:
+        """Return 64 bits for `purpose`: draws for other purposes are independent of it."""
+        return Bits(term_id(f"{self.seed} {purpose}"))
+
+    def uniform(self, purpose: str) -> Uniform:
+        """Return a number from [0, 1)."""
+        return Uniform(self.bits(purpose))
+
+    def below(self, purpose: str, n: int) -> Below:
+        """Return a whole number from [0, n)."""
+        return Below(self.uniform(purpose), n)
+
+    def chance(self, purpose: str, probability: float) -> Chance:
+        """Return true with this probability."""
+        return Chance(self.uniform(purpose), probability)
+
+    def normal(self, purpose: str) -> Normal:
+        """Return a number from [0, 1] around 1/2."""
+        return Normal(self.uniform(purpose))
+
+    def weighted(self, purpose: str, weights: Sequence[float]) -> Weighted:
+        """Return a whole number below the number of weights."""
+        return Weighted(self.uniform(purpose), tuple(weights))
+
+    def zipf(self, purpose: str, n: int) -> Weighted:
+        """Return a whole number k from [0, n) with a probability proportional to 1 / (k + 1)."""
+        return Weighted(self.uniform(purpose), zipf_weights(n))
+
+
+@lru_cache(64)
+def zipf_weights(n: int) -> tuple[float, ...]:
+    """Return 1, 1/2, … 1/n."""
+    if n > _MOST_WEIGHTS:
+        raise ValueError(f"expected a Zipf distribution over at most {_MOST_WEIGHTS} things, got {n}")
+    return tuple(1.0 / rank for rank in range(1, n + 1))
+
+
+def numbers(values: Sequence[float] | Sequence[int], type_: str = "double") -> Column:
+    """Return a constant array; it crosses to Java as one text, because number by number takes a millisecond each."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.split(F.lit(",".join(map(repr, values))), ",").cast(f"array<{type_}>")
+
+
+@lru_cache(1)
+def _quantiles() -> tuple[float, ...]:
+    normal = NormalDist(0.5, 1 / 6)
+    inner = (min(1.0, max(0.0, normal.inv_cdf(knot / _KNOTS))) for knot in range(1, _KNOTS))
+    return (0.0, *inner, 1.0)
+
+
+@lru_cache(64)
+def _alias(weights: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Return for each cell the share that is its own, and the number the rest of it belongs to."""
+    total = math.fsum(weights)
+    if not weights or min(weights) < 0 or total <= 0:
+        raise ValueError("expected weights that are not negative and not all zero")
+    scaled = [weight * len(weights) / total for weight in weights]
+    keep, alias = [1.0] * len(weights), list(range(len(weights)))
+    small = [cell for cell, share in enumerate(scaled) if share < 1]
+    large = [cell for cell, share in enumerate(scaled) if share >= 1]
+    while small and large:
+        cell, giver = small.pop(), large[-1]
+        keep[cell], alias[cell] = scaled[cell], giver
+        scaled[giver] -= 1 - scaled[cell]
+        if scaled[giver] < 1:
+            small.append(large.pop())
+    return tuple(keep), tuple(alias)

@@ -1,0 +1,72 @@
+"""What a world hands to the writer: plans of rows, not rows. Nothing runs before they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from hydrograph.worlds.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_S = TypeVar("_S", bound=Settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """One stream of a world.
+
+    `elements` has a row for each element (a graph with one time; a triple on its own is one too), as narrow as
+    possible, because the writer spreads these rows by time. `expand` turns them, where they then are, into rows of the
+    encoded schema (`EVENT_COLUMNS`): it must not shuffle. `t_next` must be right there; `with_next` finds it where a
+    world can not know it.
+    """
+
+    name: str
+    iri: str
+    elements: DataFrame
+    """At least `t` (BIGINT) and, if a row stands for several triples, their number as `n`."""
+    expand: Callable[[DataFrame], DataFrame]
+    sort: tuple[str, ...] = ()
+    """The columns of `elements` whose order makes the expanded rows sorted by `p_id`, `t` and `seq`.
+
+    Without them the writer sorts the expanded rows, which are wider.
+    """
+    starts: tuple[int, ...] | None = None
+    """The first times of the files, where they are known; else the writer counts."""
+    arrival: bool = False
+    """Whether arrivals (`seq`) are out of the order of time: then text has the lines in order of arrival."""
+    order: tuple[str, ...] = ()
+    """The predicates (canonical texts) in the order in which an element's triples are written as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldPlan:
+    """All data of a world."""
+
+    streams: tuple[StreamPlan, ...]
+    static: DataFrame | None = None
+    """Rows of `TRIPLE_COLUMNS`, each triple once."""
+    done: Callable[[], None] = field(default=lambda: None)
+    """Called when everything is written: takes away what the plan kept."""
+
+
+class Generate(Protocol[_S]):  # type: ignore[misc]
+    """Makes the plans of a world. All randomness comes from the seed by `Draws`."""
+
+    def __call__(self, spark: SparkSession, settings: _S) -> WorldPlan:
+        """Return the plans; the driver may run small jobs for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class World(Generic[_S]):
+    """A kind of data that `hydrograph generate` knows."""
+
+    name: str
+    summary: str
+    settings: type[_S]
+    generate: Generate[_S]
+    texts: Sequence[str] = ("tnt",)
+    """The text forms of its streams."""

@@ -1,0 +1,20 @@
+"""The worlds by name; each is a module with a `WORLD`, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from hydrograph.errors import UsageError
+from hydrograph.worlds.plan import World
+
+WORLDS: dict[str, tuple[str, str]] = {}
+"""Module and summary of each world."""
+
+
+def find_world(name: str) -> World[Any]:
+    """Return the world `name`, or raise UsageError."""
+    if name not in WORLDS:
+        raise UsageError(f"expected a world ({', '.join(WORLDS)}), got {name!r}")
+    world: World[Any] = importlib.import_module(WORLDS[name][0]).WORLD
+    return world

@@ -1,0 +1,260 @@
+"""Writes the plans of a world: encoded Parquet of fixed size cut by key, text forms on request, the manifest last.
+
+Rows go to files by their keys (streams by time, the static graph by ranges of subject ids) and are sorted inside, so
+the files are the same however many tasks made the rows, and a task holds one file's worth of narrow rows at most.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hydrograph import __version__
+from hydrograph.errors import UsageError
+from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term_id
+from hydrograph.rdf.xsd import Kind
+from hydrograph.streams.formats import parquet
+from hydrograph.worlds import texts
+from hydrograph.worlds.draws import long_columns, numbers
+from hydrograph.worlds.manifest import MANIFEST, Part, WorldManifest
+from hydrograph.worlds.plan import StreamPlan, World
+from hydrograph.worlds.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ROWS_PER_FILE = parquet.ROWS_PER_FILE
+STATIC = "static"
+_KINDS = max(Kind) + 1
+_SALTS = (term_id("checksum a"), term_id("checksum b"))
+_OPTIONS = {
+    "compression": "zstd",
+    "parquet.block.row.count.limit": str(parquet.ROWS_PER_GROUP),
+    # Ids and positions seldom recur; trying a dictionary for them costs time and memory.
+    **{f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "s_id", "o_id")},
+}
+
+_S = TypeVar("_S", bound=Settings)
+Step = Callable[[str], None]
+
+
+def write_world(
+    spark: SparkSession,
+    world: World[_S],
+    settings: _S,
+    target: Path,
+    *,
+    forms: Sequence[str] = (),
+    force: bool = False,
+    step: Step = lambda _: None,
+) -> WorldManifest:
+    """Generate a world into the directory `target`, which appears whole or not at all, and return its manifest.
+
+    `step` is told in words what happens next.
+    """
+    if unknown := set(forms) - set(world.texts):
+        raise UsageError(f"{world.name} has no text form {min(unknown)}; it has {', '.join(world.texts)}")
+    _make_way(target, force=force)
+    partial = target.parent / f".{target.name}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        step("planning")
+        plan = world.generate(spark, settings)
+        streams, static = {}, None
+        if plan.static is not None:
+            step("static data")
+            static = _write_static(plan.static, partial, forms)
+        for stream in plan.streams:
+            step(stream.name)
+            streams[stream.name] = _write_stream(stream, partial, forms, step)
+        plan.done()
+        manifest = WorldManifest(
+            hydrograph=__version__,
+            world=world.name,
+            seed=settings.seed,
+            settings=settings.model_dump(mode="json"),
+            static=static,
+            streams=streams,
+        )
+        manifest.write(partial)
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return manifest
+
+
+def active_tasks(spark: SparkSession) -> tuple[int, int]:
+    """Return how many tasks of the running stages are done, and how many there are."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+def with_next(events: DataFrame) -> DataFrame:
+    """Return rows of the encoded schema with `t_next` filled: for a world that can not know when a triple comes again.
+
+    It shuffles whole rows; do it on narrower ones where speed counts.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    same = Window.partitionBy("s_id", "p_id", "o_id").orderBy("t", "seq")
+    return events.withColumn("t_next", F.lead("t").over(same)).select(*EVENT_COLUMNS)
+
+
+def row_hashes(*columns: str) -> list[Column]:
+    """Return two independent hashes of a logical row, from its times and the ids of its terms."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    values = [F.col(name) for name in columns]
+    return [F.xxhash64(*long_columns(salt, *values)) for salt in _SALTS]
+
+
+def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], step: Step) -> Part:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    elements = stream.elements
+    starts = _starts(elements) if stream.starts is None else list(stream.starts)
+    part = _part_of(F.col("t"), starts)
+    seen, made = Observation(), Observation()
+    placed = elements.repartitionById(max(1, len(starts)), part)
+    if stream.sort:
+        placed = placed.sortWithinPartitions(*stream.sort)
+    rows = stream.expand(placed.observe(made, F.count("*").alias("elements"))).select(*EVENT_COLUMNS)
+    if not stream.sort:
+        rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
+    blank = (F.col("o_kind") == 1) | F.startswith(F.col("s"), F.lit("_"))
+    kinds = numbers([1 << kind for kind in range(_KINDS)], "int")
+    rows = rows.observe(
+        seen,
+        *_sums("t", "seq", "s_id", "p_id", "o_id"),
+        F.min("t").alias("first"),
+        F.max("t").alias("last"),
+        F.coalesce(F.bool_or(blank), F.lit(False)).alias("blanks"),  # noqa: FBT003
+        F.coalesce(F.bit_or(F.get(kinds, F.col("o_kind").cast("int"))), F.lit(0)).alias("kinds"),
+    )
+    place = directory / stream.name
+    files = _write_files(rows, place)
+    known = seen.get
+    manifest = parquet.Manifest(
+        version=parquet.VERSION,
+        rows=known["rows"],
+        elements=made.get["elements"],
+        first=known["first"],
+        last=known["last"],
+        blanks=known["blanks"],
+        kinds=tuple(kind for kind in range(_KINDS) if known["kinds"] >> kind & 1),
+        t_next=True,
+        salt=salt_of(stream.iri),
+        files=files,
+    )
+    manifest.write(place)
+    written = []
+    for form in forms:
+        step(f"{stream.name} as {form}")
+        written.append(texts.write_stream(form, stream, place, manifest, directory))
+    return Part(
+        path=stream.name,
+        iri=stream.iri,
+        triples=manifest.rows,
+        elements=manifest.elements,
+        first=manifest.first,
+        last=manifest.last,
+        checksum=_checksum(known),
+        files=files,
+        texts=tuple(written),
+    )
+
+
+def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str]) -> Part:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    files = max(1, math.ceil(triples.count() / ROWS_PER_FILE))
+    # The upper half of an id, from [0, 2**32): ranges of ids are ranges of it.
+    upper = F.shiftrightunsigned(F.col("s_id"), 32)
+    placed = triples.select(*TRIPLE_COLUMNS).repartitionById(files, F.shiftright(upper * F.lit(files), 32).cast("int"))
+    seen = Observation()
+    rows = placed.sortWithinPartitions("p_id", "s_id", "o_id").observe(seen, *_sums("s_id", "p_id", "o_id"))
+    place = directory / STATIC
+    names = _write_files(rows, place)
+    written = (texts.write_static(place, names, directory / f"{STATIC}.nt"),) if forms else ()
+    known = seen.get
+    return Part(
+        path=STATIC,
+        triples=known["rows"],
+        elements=known["rows"],
+        checksum=_checksum(known),
+        files=names,
+        texts=written,
+    )
+
+
+def _starts(elements: DataFrame) -> list[int]:
+    """Return the first times of the files, so that no time is in two files and each has about the same rows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    triples = F.sum("n") if "n" in elements.columns else F.count("*")
+    counted = elements.groupBy("t").agg(triples.cast("bigint").alias("n")).orderBy("t").toArrow()
+    cuts = parquet.ranges(counted["t"].to_numpy(), counted["n"].to_numpy(), ROWS_PER_FILE)
+    return [start for start, _ in cuts]
+
+
+def _part_of(t: Column, starts: list[int]) -> Column:
+    """Return the number of the last file that starts at or before `t`; a halving search, because files may be many."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if len(starts) <= 1:
+        return F.lit(0)
+    known = numbers(starts, "bigint")
+    found = F.lit(0)
+    width = 1 << (len(starts) - 1).bit_length() - 1
+    while width:
+        there = found + F.lit(width)
+        found = F.when((there < len(starts)) & (F.get(known, there) <= t), there).otherwise(found)
+        width >>= 1
+    return found
+
+
+def _write_files(rows: DataFrame, place: Path) -> tuple[str, ...]:
+    written = place / ".spark"
+    rows.write.options(**_OPTIONS).parquet(str(written))
+    names = []
+    for number, file in enumerate(sorted(written.glob("part-*.parquet"))):
+        names.append(f"part-{number:05d}.parquet")
+        file.rename(place / names[-1])
+    shutil.rmtree(written)
+    return tuple(names)
+
+
+def _sums(*columns: str) -> list[Column]:
+    """Return the count and the sums of both hashes, each in two halves, because a sum of BIGINTs may overflow."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = [F.count("*").alias("rows")]
+    for name, hashed in zip("ab", row_hashes(*columns), strict=True):
+        low, high = hashed.bitwiseAND(F.lit(0xFFFFFFFF)), F.shiftrightunsigned(hashed, 32)
+        sums += [F.sum(low).alias(f"{name}_low"), F.sum(high).alias(f"{name}_high")]
+    return sums
+
+
+def _checksum(sums: dict[str, Any]) -> str:
+    """Return both sums modulo 2**64 in hexadecimal digits."""
+    halves = [((sums[f"{name}_low"] or 0) + ((sums[f"{name}_high"] or 0) << 32)) % 2**64 for name in "ab"]
+    return "".join(f"{half:016x}" for half in halves)
+
+
+def _make_way(target: Path, *, force: bool) -> None:
+    """Raise UsageError if `target` exists and must not be replaced; only a generated world is ever replaced."""
+    if not target.exists():
+        return
+    if not force:
+        raise UsageError(f"{target} exists: choose another name or say --force")
+    if not (target / MANIFEST).is_file():
+        raise UsageError(f"{target} is no generated world: remove it yourself")
