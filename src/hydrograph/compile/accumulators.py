@@ -94,9 +94,9 @@ def _sum(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulat
     kind = part(Part.KIND)
     bound, numeric = sql.not_null(part(Part.ID)), sql.not_null(part(Part.NUMBER))
     unfit = sql.all_of([sql.one_of(kind.copy(), (Kind.INTEGER, Kind.DECIMAL)), sql.is_null(part(Part.DECIMAL))])
-    wrong = sql.any_of([sql.all_of([bound, sql.negate(numeric)]), exp.paren(unfit)])
+    wrong = sql.any_of([sql.all_of([bound, sql.negate(numeric)]), sql.paren(unfit)])
     if not argument.certain:
-        wrong = sql.any_of([wrong, exp.paren(argument.missing.copy())])
+        wrong = sql.any_of([wrong, sql.paren(argument.missing.copy())])
     c, e, d, s, f, b, x = (f"{stem}_{letter}" for letter in "cedsfbx")
     inputs = [
         (c, flag(bound.copy())),
@@ -156,7 +156,7 @@ def _mean_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
     if exact:
         number = null_part(Part.NUMBER)
     else:
-        mean = exp.Div(this=exp.paren(_double_total(stem)), expression=sql.cast(counted.copy(), "DOUBLE"))
+        mean = exp.Div(this=sql.paren(_double_total(stem)), expression=sql.cast(counted.copy(), "DOUBLE"))
         number = _inexact(stem, mean)
     return (
         sql.alias(_result_kind(stem, Kind.DECIMAL, exact=exact), f"{stem}_kind"),
@@ -206,7 +206,7 @@ def concatenation(stem: str, argument: Argument, lexical: Sql, separator: Sql) -
     fields = [*term_order(part), ("joined", lexical_form(lexical))]
     # A blank node has no lexical form: an error, like a term that is missing.
     wrong = sql.all_of([sql.not_null(part(Part.ID)), sql.is_null(lexical.copy())])
-    missing = sql.any_of([exp.paren(wrong), exp.paren(argument.missing.copy())])
+    missing = sql.any_of([sql.paren(wrong), sql.paren(argument.missing.copy())])
     inputs: list[tuple[str, Sql]] = [(name, sql.when((sql.not_null(part(Part.ID)), _struct(fields))))]
     totals: list[tuple[str, Sql]] = [(name, sql.CollectList(this=sql.col(name)))]
     failed = _errors(stem, Argument(part, missing), inputs, totals)

@@ -359,7 +359,11 @@ def _sweep(rows: exp.Query, inner: Relation, work: _Group) -> exp.Select:
     def added(query: exp.Query, by: list[str], name: str) -> exp.Select:
         columns = [sql.col(column) for column in by]
         sums = [sql.alias(_added(total, decimals), total) for total in totals]
-        return sql.select(*columns, *sums).from_(query.subquery(name)).group_by(*columns, copy=False)
+        return (
+            sql.select(*columns, *sums)
+            .from_(query.subquery(name, copy=False), copy=False)
+            .group_by(*columns, copy=False)
+        )
 
     # Rows of one group with the same interval first become one: most of the work of dense groups ends here.
     merged = added(marked, [*work.columns, *validity.columns], "m")

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from hydrograph.compile.program import DOMAIN, Chunking, Keep, Let, StaticInput, Step, StreamInput
 from hydrograph.compile.relation import Ranks, Relation
-from hydrograph.compile.sql import Sql, parameter
+from hydrograph.compile.sql import Sql, parameter, table
 from hydrograph.rdf.terms import Iri, Variable
 
 
@@ -82,7 +82,7 @@ class Compilation:
         """Return the same rows, computed once however often they are read."""
         name = self.name("kept")
         columns = [exp.column(column) for column in relation.all_columns()]
-        query = exp.Select(expressions=columns or [exp.Star()]).from_(exp.to_table(relation.name))
+        query = exp.Select(expressions=columns or [exp.Star()]).from_(table(relation.name), copy=False)
         self.steps.append(Keep(name, query))
         return relation.renamed(name)
 

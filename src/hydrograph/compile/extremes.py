@@ -72,7 +72,7 @@ def with_extremes(
     best = [sql.alias(type(total)(this=sql.col(name, "r")), name) for name, total in totals]
     query = sql.select(*[sql.alias(column.copy(), name) for column, name in zip(by, known, strict=True)], *best)
     query = query.from_(found.subquery("l", copy=False), copy=False).join(
-        exp.alias_(exp.to_table(nodes), "r", table=True), on=sql.all_of(same), join_type="left", copy=False
+        sql.table(nodes, "r"), on=sql.all_of(same), join_type="left", copy=False
     )
     return query.group_by(*by, copy=False)
 

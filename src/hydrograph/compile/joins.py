@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlglot import exp
-
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.relation import (
@@ -39,9 +37,7 @@ def join(compilation: Compilation, left: Relation, right: Relation, demand: Dema
         columns += [sql.alias(value, compilation.stem(variable) + suffix) for suffix, value in picked]
     validity, stamps = intersect(left.validity, right.validity, "l", "r")
     query = sql.select(*[*columns, *stamps] or [sql.alias(sql.num(1), "one")])
-    query = sql.from_(query, left.name, "l").join(
-        exp.alias_(exp.to_table(right.name), "r", table=True), on=sql.all_of(conditions), copy=False
-    )
+    query = sql.from_(query, left.name, "l").join(sql.table(right.name, "r"), on=sql.all_of(conditions), copy=False)
     hint = broadcast_hint(compilation, left, right) or _hash_hint(left, right)
     if hint:
         query = query.hint(hint, dialect="spark", copy=False)
@@ -59,7 +55,7 @@ def compatible(left: Relation, right: Relation, variable: Variable) -> Sql:
         if variable not in side.certain
     ]
     same = sql.equal(*ids)
-    return exp.paren(sql.any_of([same, *loose])) if loose else same
+    return sql.paren(sql.any_of([same, *loose])) if loose else same
 
 
 def merged(sides: list[tuple[Relation, str]], variable: Variable, wanted: Parts) -> tuple[Form, list[tuple[str, Sql]]]:

@@ -5,7 +5,7 @@ A program, not one SELECT: property paths need a loop that SQL can't say the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
+from hydrograph.compile import sql
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.relation import Form
 from hydrograph.rdf.terms import Iri, Variable
@@ -176,27 +177,52 @@ class Program:
 
 def read(name: str) -> exp.Select:
     """Return a query for all rows of a step."""
-    return exp.Select(expressions=[exp.Star()]).from_(exp.to_table(name))
+    return exp.Select(expressions=[exp.Star()]).from_(sql.table(name), copy=False)
 
 
 def with_steps(final: exp.Query, steps: Mapping[str, Step], tables: Mapping[str, str]) -> exp.Query:
-    """Return `final` with every step it reads, directly or not, before it."""
+    """Return `final` with every step it reads, directly or not, before it.
+
+    Steps stand in it as they are, not as copies: whoever changes the tree changes the program.
+    """
     needed: dict[str, exp.Query] = {}
-    waiting = _reads(final)
+    waiting = [final]
     while waiting:
-        step = steps.get(waiting.pop())
-        if isinstance(step, Let) and step.name not in needed and step.name not in tables:
-            needed[step.name] = step.query
-            waiting += _reads(step.query)
-    query = final.copy()
-    for name in steps:
-        if name in needed:
-            query = query.with_(name, as_=needed[name].copy(), copy=False)
-    for table in query.find_all(exp.Table):
+        for table in _tables(waiting.pop()):
+            step = steps.get(table.name)
+            if isinstance(step, Let) and step.name not in needed and step.name not in tables:
+                needed[step.name] = step.query
+                waiting.append(step.query)
+    named = [
+        exp.CTE(this=_reading(needed[name], tables), alias=exp.TableAlias(this=exp.to_identifier(name)))
+        for name in steps
+        if name in needed
+    ]
+    query = _reading(final, tables)
+    return type(query)(**{**query.args, "with_": exp.With(expressions=named)}) if named else query
+
+
+def _reading(query: exp.Query, tables: Mapping[str, str]) -> exp.Query:
+    """Return the query with the tables in which rows of steps stand in place of the steps."""
+    if all(tables.get(table.name, table.name) == table.name for table in _tables(query)):
+        return query
+    renamed = query.copy()
+    for table in _tables(renamed):
         if table.name in tables:
             table.set("this", exp.to_identifier(tables[table.name]))
-    return query
+    return renamed
 
 
-def _reads(query: exp.Query) -> list[str]:
-    return [table.name for table in query.find_all(exp.Table)]
+def _tables(query: exp.Query) -> Iterator[exp.Table]:
+    """Give the tables of a query; sqlglot's own walk takes several times as long."""
+    waiting: list[exp.Expr] = [query]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Table):
+            yield node
+            continue
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += (each for each in value if isinstance(each, exp.Expr))

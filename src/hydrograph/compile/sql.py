@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -154,12 +155,17 @@ def parameter(name: str) -> Sql:
 
 def cast(value: Sql, to: str) -> Sql:
     """Return a plain cast, for expressions whose values are known to fit."""
-    return exp.Cast(this=value, to=exp.DataType.build(to))
+    return exp.Cast(this=value, to=_type(to).copy())
 
 
 def safe_cast(value: Sql, to: str) -> Sql:
     """Return a cast that gives NULL where the value does not fit."""
-    return SafeCast(this=value, to=exp.DataType.build(to))
+    return SafeCast(this=value, to=_type(to).copy())
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name)
 
 
 def call(name: str, *arguments: Sql) -> Sql:
@@ -204,7 +210,7 @@ def not_null(value: Sql) -> Sql:
 
 def negate(condition: Sql) -> Sql:
     """Return `NOT condition`."""
-    return exp.Not(this=exp.paren(condition))
+    return exp.Not(this=paren(condition))
 
 
 def all_of(conditions: Iterable[Sql]) -> Sql:
@@ -230,8 +236,8 @@ def one_of_texts(value: Sql, choices: Iterable[str]) -> Sql:
 
 
 def paren(value: Sql) -> Sql:
-    """Return the value in parentheses."""
-    return exp.paren(value)
+    """Return the value in parentheses; sqlglot's own function would copy it."""
+    return exp.Paren(this=value)
 
 
 def _wrap(value: Sql) -> Sql:
@@ -239,7 +245,7 @@ def _wrap(value: Sql) -> Sql:
     loose = isinstance(value, exp.Binary | exp.Unary | exp.Predicate | FloorDivide | WholeQuotient) and not isinstance(
         value, exp.Paren
     )
-    return exp.paren(value) if loose else value
+    return paren(value) if loose else value
 
 
 def add(left: Sql, right: Sql) -> Sql:
@@ -259,7 +265,7 @@ def multiply(left: Sql, right: Sql) -> Sql:
 
 def minus(value: Sql) -> Sql:
     """Return the number with the other sign; no decimal or double overflows by it."""
-    return exp.Neg(this=exp.paren(value))
+    return exp.Neg(this=paren(value))
 
 
 def floor_divide(value: Sql, by: int) -> Sql:
@@ -314,7 +320,7 @@ def concat(*values: Sql) -> Sql:
     joined = values[0]
     for value in values[1:]:
         joined = exp.DPipe(this=joined, expression=value, safe=True)
-    return exp.paren(joined)
+    return paren(joined)
 
 
 def window(function: Sql, partition: Sequence[Sql], order: Sequence[Sql], *, running: bool = False) -> Sql:
@@ -337,5 +343,10 @@ def select(*columns: Sql) -> exp.Select:
 
 def from_(query: exp.Select, source: str, name: str | None = None) -> exp.Select:
     """Return `query` with `FROM source [AS name]`."""
-    table = exp.to_table(source)
-    return query.from_(exp.alias_(table, name, table=True) if name else table, copy=False)
+    return query.from_(table(source, name), copy=False)
+
+
+def table(source: str, name: str | None = None) -> exp.Table:
+    """Return `source [AS name]`; built, because sqlglot's own function parses the name."""
+    alias = exp.TableAlias(this=exp.to_identifier(name)) if name else None
+    return exp.Table(this=exp.to_identifier(source), alias=alias)

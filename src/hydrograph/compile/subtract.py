@@ -67,8 +67,8 @@ def sharing(left: Relation, right: Relation, counted: frozenset[Variable]) -> li
             for side, name in ((left, "l"), (right, "r"))
             if variable not in side.certain
         ]
-        both.append(exp.paren(sql.all_of(tests)))
-    return [exp.paren(sql.any_of(both))]
+        both.append(sql.paren(sql.all_of(tests)))
+    return [sql.paren(sql.any_of(both))]
 
 
 @dataclass(frozen=True, slots=True)

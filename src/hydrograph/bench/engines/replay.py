@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -63,17 +64,25 @@ def case_ranks(planned: Plan, elements: Mapping[Iri, Sequence[Element]], case: C
     return replay.report_ranks(planned, bounds, case.from_, case.until)
 
 
-def answer(case: Case, *, chunk_windows: int | None = None, ranks: Ranks | None = None) -> list[Expected]:
-    """Return the reports of a case in the local placement; `chunk_windows` cuts it by time into chunks that long."""
+def answer(
+    case: Case, *, chunk_windows: int | None = None, ranks: Ranks | None = None, placed: Local | None = None
+) -> list[Expected]:
+    """Return the reports of a case in the local placement; `chunk_windows` cuts it by time into chunks that long.
+
+    `placed` is a database that is used again and again.
+    """
+    if placed is None:
+        with Local(threads=1) as opened:
+            return answer(case, chunk_windows=chunk_windows, ranks=ranks, placed=opened)
     planned = case_plan(case)
     reported = case_ranks(planned, case.elements, case) if ranks is None else ranks
     chunks = Chunking(chunk_windows * replay.overlap(planned), 4) if chunk_windows else None
     program = planned.program(Facts({}, static=True), chunks)
-    with Local(threads=1) as placed:
-        for stream in program.streams:
-            placed.add_table(stream.name, encode_elements(case.elements[stream.stream]))
-        _add_rest(placed, program, case, replay.domain(chunks, reported), chunks)
-        table = placed.rows(program, by_report(program), replay.parameters(planned, program, reported))
+    placed.forget()
+    for stream in program.streams:
+        placed.add_table(stream.name, encode_elements(case.elements[stream.stream]))
+    _add_rest(placed, program, case, replay.domain(chunks, reported), chunks)
+    table = placed.rows(program, by_report(program), replay.parameters(planned, program, reported))
     columns = as_columns(table)
     found: dict[int, list[Row]] = defaultdict(list)
     for rank, row in zip(columns["r"], rows_of(program, columns), strict=True):
@@ -81,26 +90,41 @@ def answer(case: Case, *, chunk_windows: int | None = None, ranks: Ranks | None 
     return as_expected(replay.reports_of(planned, reported, found))
 
 
+def in_one_range(case: Case, streams: Sequence[Mapping[Iri, Sequence[Element]]]) -> Case:
+    """Return the case with the report range said that all of the streams need; as it is where it says one."""
+    if case.from_ is not None and case.until is not None:
+        return case
+    planned = case_plan(case)
+    ranges = [ranks for elements in streams if len(ranks := case_ranks(planned, elements, case))]
+    if not ranges:
+        return replace(case, from_=planned.grid.close(0) - 1, until=planned.grid.close(0))
+    first, last = min(ranks.start for ranks in ranges), max(ranks.end for ranks in ranges)
+    return replace(case, from_=planned.grid.close(first) - 1, until=planned.grid.close(last - 1))
+
+
 def answer_many(
-    case: Case, streams: Sequence[Mapping[Iri, Sequence[Element]]], placed: Spark, *, chunk_windows: int | None
+    case: Case, streams: Sequence[Mapping[Iri, Sequence[Element]]], placed: Local | Spark, *, chunk_windows: int | None
 ) -> list[list[Expected]]:
-    """Return the reports of one query over many streams in one Spark plan, with the stream's number as hidden key."""
+    """Return the reports of one query over many streams in one plan, with the stream's number as hidden key."""
     planned = case_plan(case)
     assert case.from_ is not None, "streams of one plan share their report range"
     assert case.until is not None, "streams of one plan share their report range"
     reported = replay.report_ranks(planned, None, case.from_, case.until)
     chunks = Chunking(chunk_windows * replay.overlap(planned), 4) if chunk_windows else None
     program = planned.program(Facts({}, static=True), chunks, keys=(CASE,), prefix=placed.prefix)
-    for stream in program.streams:
-        tables = [encode_elements(elements[stream.stream]) for elements in streams]
-        placed.add_table(stream.name, pa.concat_tables([_numbered(table, n) for n, table in enumerate(tables)]))
+    for input_ in program.streams:
+        tables = [encode_elements(elements[input_.stream]) for elements in streams]
+        placed.add_table(input_.name, pa.concat_tables([_numbered(table, n) for n, table in enumerate(tables)]))
     domain = [{CASE: n, **row} for n in range(len(streams)) for row in replay.domain(chunks, reported)]
     _add_rest(placed, program, case, domain, chunks, keys=(CASE,))
     table = placed.rows(program, by_report(program), replay.parameters(planned, program, reported))
     columns = as_columns(table)
     found: dict[int, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for number, rank, row in zip(columns[CASE], columns["r"], rows_of(program, columns), strict=True):
-        found[number][rank].append(row)
+    # An answer that reads no stream carries no number: it is that of every stream.
+    numbers = columns[CASE] if CASE in program.keys else [None] * table.num_rows
+    for number, rank, row in zip(numbers, columns["r"], rows_of(program, columns), strict=True):
+        for stream in range(len(streams)) if number is None else [number]:
+            found[stream][rank].append(row)
     return [as_expected(replay.reports_of(planned, reported, found[n])) for n in range(len(streams))]
 
 
@@ -127,4 +151,13 @@ def as_expected(reports: Iterable[Report]) -> list[Expected]:
     return [Expected(report.t, report.open, report.close, Counter(report.terms())) for report in reports]
 
 
-__all__ = ["CASE", "EVENT_COLUMNS", "TRIPLE_COLUMNS", "answer", "answer_many", "encode_elements", "encode_triples"]
+__all__ = [
+    "CASE",
+    "EVENT_COLUMNS",
+    "TRIPLE_COLUMNS",
+    "answer",
+    "answer_many",
+    "encode_elements",
+    "encode_triples",
+    "in_one_range",
+]

@@ -23,6 +23,8 @@ class Local:
     """A DuckDB database in memory that holds the tables of one run."""
 
     target = Target.DUCKDB
+    prefix = ""
+    """What the names of a program's tables start with: nothing, since the database is the run's own."""
 
     def __init__(self, threads: int | None = None) -> None:
         """Open the database; `threads` limits it, for tests that run side by side."""
@@ -32,6 +34,7 @@ class Local:
         if threads is not None:
             self._database.execute(f"SET threads = {int(threads)}")
         self._kernels: set[str] = set()
+        self._tables: set[str] = set()
 
     def __enter__(self) -> Self:
         """Return the placement itself."""
@@ -46,7 +49,7 @@ class Local:
     def add_table(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Name rows that stand in memory or arrive in batches; a reader is read once, here."""
         table = rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
-        self._database.register(name, table)
+        self._name(name, table)
 
     def add_files(self, name: str, paths: list[str]) -> None:
         """Name the rows of Parquet files, which are read where a program needs them."""
@@ -64,8 +67,18 @@ class Local:
 
     def _keep(self, name: str, rows: pa.Table, earlier: pa.Table | None) -> tuple[str, pa.Table, bool]:
         table = rows if earlier is None else pa.concat_tables([earlier, rows])
-        self._database.register(name, table)
+        self._name(name, table)
         return name, table, rows.num_rows > 0
+
+    def _name(self, name: str, table: pa.Table) -> None:
+        self._database.register(name, table)
+        self._tables.add(name)
+
+    def forget(self) -> None:
+        """Forget the tables that stand in memory; opening another database takes as long as a small query."""
+        for name in self._tables:
+            self._database.unregister(name)
+        self._tables.clear()
 
     def query(self, text: str, parameters: Parameters) -> pa.Table:
         """Return the rows of a SQL text; parameters that it does not name are left out."""
