@@ -73,7 +73,10 @@ def test_standard_input_and_bad_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("in.tnt", "x.tnt"), "expected a directory"),
+        (("in.tnt", "x.ttl"), "--to-format turtle"),
+        (("in.tnt", "-", "--to-format", "turtle"), "written as a directory"),
+        (("in.tnt", "x.trig", "--to-format", "jelly"), "ends in .jelly"),
+        (("in.tnt", "out", "--to-format", "turtle", "--force"), "out exists"),
         (("out", "x.csv"), "ends in"),
         (("in.tnt", "out"), "--force"),
         (("out", "in.tnt"), "--force"),

@@ -504,7 +504,7 @@ def test_locations(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         open_stream(str(tmp_path / "x.tnt"))
     (tmp_path / "x.csv").touch()
-    with pytest.raises(DataError, match=r"\.tnt, \.tnt\.gz, \.tnt\.zst, \.parquet"):
+    with pytest.raises(DataError, match=r"\.tnt, \.nq, .*\.parquet, all but the last also with \.gz or \.zst"):
         open_stream(str(tmp_path / "x.csv"))
     with pytest.raises(DataError, match="holds no file of a known format"):
         open_stream(str(tmp_path))

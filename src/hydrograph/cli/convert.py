@@ -1,4 +1,4 @@
-"""`hydrograph convert`: timed N-Triples to a recorded stream in Parquet, and back."""
+"""`hydrograph convert`: a recorded stream from one format to another."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from hydrograph.cli.texts import time_option
 from hydrograph.errors import UsageError
 from hydrograph.streams import sources
 from hydrograph.streams.formats import parquet, tnt
 from hydrograph.streams.formats.tnt import STDIN, BadLines
+from hydrograph.streams.registry import ENDINGS, PARQUET, TNT, format_named, format_of, written_endings
 from hydrograph.streams.sources import RecordedStream
-
-_TEXT = (".tnt", ".tnt.gz", ".tnt.zst")
+from hydrograph.streams.writing import write_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,19 @@ class Outcome:
     rows: int
     elements: int
     bad: int = 0
+    split: int = 0
 
 
 @click.command(name="convert")
 @click.argument("source")
 @click.argument("target")
 @click.option(
-    "--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="What to do with broken lines."
+    "--from-format", type=click.Choice(list(ENDINGS)), help="The format of SOURCE; by default its name tells."
+)
+@click.option("--to-format", type=click.Choice(list(ENDINGS)), help="The format of TARGET; by default its name tells.")
+@time_option
+@click.option(
+    "--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="What to do with broken input."
 )
 @click.option("--stream", "name", default="", metavar="IRI", help="The IRI of the stream; keeps its blank nodes apart.")
 @click.option("--force", is_flag=True, help="Replace the target if it exists.")
@@ -46,30 +53,66 @@ class Outcome:
     type=click.Choice(["local", "spark"]),
     default="local",
     show_default=True,
-    help="Where to work: in this process, or on Spark for streams that do not fit it.",
+    help="Where timed N-Triples become Parquet: in this process, or on Spark if they do not fit it.",
 )
-def command(source: str, target: str, bad_lines: str, name: str, force: bool, placement: str) -> None:  # noqa: FBT001
+def command(
+    *,
+    source: str,
+    target: str,
+    from_format: str | None,
+    to_format: str | None,
+    time_of: str | None,
+    bad_lines: str,
+    name: str,
+    force: bool,
+    placement: str,
+) -> None:
     """Convert the recorded stream SOURCE to TARGET.
 
-    SOURCE is timed N-Triples (a file, also .gz or .zst, a directory of them, or - for standard input) and TARGET a
-    directory of Parquet files; or SOURCE is such a directory and TARGET a file of timed N-Triples (or - for standard
-    output).
+    Both are files of a known format (.gz and .zst are packed), - for standard input or output, or directories. A target
+    without a known ending is a directory of Parquet files, or, with --to-format turtle, of a file for each element.
     """
     started = time.monotonic()
-    stream = sources.open_stream(source, name=name, bad_lines=BadLines.read(bad_lines))
-    if stream.format == sources.PARQUET:
-        outcome = _to_text(stream, target, force=force)
-    elif target == STDIN or target.endswith(_TEXT):
-        raise UsageError("expected a directory for Parquet as target, got timed N-Triples on both sides")
-    elif placement == "spark":
-        outcome = _to_parquet_on_spark(stream, Path(target), force=force)
+    stream = sources.open_stream(
+        source, name=name, bad_lines=BadLines.read(bad_lines), format=from_format, time=time_of
+    )
+    kind = _kind(target, to_format)
+    if kind == PARQUET:
+        if stream.format == PARQUET:
+            known = ", ".join(dict.fromkeys(ending for endings in ENDINGS.values() for ending in endings))
+            raise UsageError(f"expected a target in another format than Parquet, which ends in {known}; got {target}")
+        on_spark = placement == "spark" and stream.format == TNT
+        outcome = (_to_parquet_on_spark if on_spark else _to_parquet)(stream, Path(target), force=force)
     else:
-        outcome = _to_parquet(stream, Path(target), force=force)
+        outcome = _to_files(stream, target, kind, force=force)
     click.echo(
         f"{outcome.rows} rows, {outcome.elements} elements, {outcome.bad} bad lines, "
         f"{time.monotonic() - started:.1f} seconds",
         err=True,
     )
+    if outcome.split:
+        click.echo(f"{outcome.split} elements of several triples became an element for each of them", err=True)
+
+
+def _kind(target: str, given: str | None) -> str:
+    """Return the format of the target."""
+    named = format_of(target)
+    if target == STDIN:
+        kind = given or TNT
+        if kind == PARQUET or (kind != TNT and format_named(kind).one_each):
+            raise UsageError(f"{kind} is written as a directory, not to standard output")
+        return kind
+    if given is None and named is not None:
+        if named != TNT and format_named(named).one_each:
+            raise UsageError(
+                f"{target}: {named} is written as a directory of files: say --to-format {named} and a name"
+            )
+        return named
+    if given is not None and given not in (TNT, PARQUET):
+        format_ = format_named(given)
+        if not format_.one_each and not target.endswith(written_endings(format_)):
+            raise UsageError(f"expected a target that ends in {', '.join(written_endings(format_))}, got {target}")
+    return given or PARQUET
 
 
 def _to_parquet(stream: RecordedStream, target: Path, *, force: bool) -> Outcome:
@@ -96,16 +139,25 @@ def _to_parquet_on_spark(stream: RecordedStream, target: Path, *, force: bool) -
     return Outcome(written.rows, written.elements, known.bad)
 
 
-def _to_text(stream: RecordedStream, target: str, *, force: bool) -> Outcome:
-    if target != STDIN:
-        if not target.endswith(_TEXT):
-            raise UsageError(f"expected a target that ends in {', '.join(_TEXT)}, or -, got {target}")
-        if Path(target).exists() and not force:
-            raise UsageError(f"{target} exists: choose another name or say --force")
-    assert stream.manifest is not None
-    with _progress("writing", stream.manifest.rows) as seen:
-        rows = tnt.write_tnt(sources.parquet_paths(stream), stream.salt, target, seen)
-    return Outcome(rows, stream.manifest.elements)
+def _to_files(stream: RecordedStream, target: str, kind: str, *, force: bool) -> Outcome:
+    """Write any stream in any format but Parquet, through Parquet, which puts elements in order."""
+    one_each = kind != TNT and format_named(kind).one_each
+    if target != STDIN and Path(target).exists() and (one_each or not force):
+        raise UsageError(f"{target} exists: choose another name{'' if one_each else ' or say --force'}")
+    tally = tnt.Tally()
+    with tempfile.TemporaryDirectory(prefix="hydrograph-") as directory:
+        if stream.manifest is None:
+            rows = sources.events_as_arrow(stream, tally)
+            parquet.write_arrow(rows, Path(directory) / "stream", salt=stream.salt)
+            stream = sources.open_stream(f"{directory}/stream")
+        assert stream.manifest is not None
+        files = sources.parquet_paths(stream)
+        with _progress("writing", stream.manifest.rows) as seen:
+            if kind == TNT:
+                written = tnt.write_tnt(files, stream.salt, target, seen)
+                return Outcome(written, stream.manifest.elements, tally.bad)
+            counted = write_stream(files, stream.salt, target, format_named(kind), seen)
+    return Outcome(counted.rows, counted.elements, tally.bad, counted.split)
 
 
 def _counted(events: pa.RecordBatchReader, seen: Callable[[int], None]) -> Iterator[pa.RecordBatch]:

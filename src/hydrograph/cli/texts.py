@@ -27,6 +27,16 @@ def query_options(function: F) -> F:
     return function
 
 
+def time_option(function: F) -> F:
+    """Add `--time`."""
+    return click.option(
+        "--time",
+        "time_of",
+        metavar="PROPERTY|name",
+        help="What says when an element happened: a property, or the file's name; prov:generatedAtTime by default.",
+    )(function)
+
+
 def query_text(text: str | None, file: str | None) -> str:
     """Return the query's text from one of the two options."""
     if (text is None) == (file is None):

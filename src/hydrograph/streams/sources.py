@@ -1,13 +1,14 @@
 """Where recorded streams come from: a location becomes a stream, a stream becomes rows in the encoded schema.
 
-A format is one entry of `FORMATS`. Nothing here imports Spark before rows on Spark are asked for.
+Timed N-Triples and Parquet are read by each placement itself; files of any other format are read in this process, and
+recorded as Parquet for Spark. Nothing here imports Spark before rows on Spark are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,11 @@ import pyarrow.dataset as ds
 from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.xsd import INEXACT
+from hydrograph.streams.elements import ElementReader
+from hydrograph.streams.event_time import EventTime
 from hydrograph.streams.formats import parquet, tnt
 from hydrograph.streams.formats.tnt import BadLines
+from hydrograph.streams.registry import ENDINGS, FORMATS, PARQUET, TNT, format_named, format_of, looked_at
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
@@ -33,6 +37,7 @@ __all__ = [
     "TNT",
     "BadLines",
     "Bounds",
+    "EventTime",
     "RecordedStream",
     "bounds",
     "data_errors",
@@ -43,17 +48,10 @@ __all__ = [
     "has_next",
     "open_stream",
     "parquet_paths",
+    "recorded",
     "spooled",
     "tnt",
 ]
-
-TNT, PARQUET = "tnt", "parquet"
-
-FORMATS: dict[str, tuple[str, ...]] = {
-    TNT: (".tnt", ".tnt.gz", ".tnt.zst"),
-    PARQUET: (".parquet",),
-}
-"""The known formats and how the names of their files end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,8 @@ class RecordedStream:
     salt: str
     bad_lines: BadLines
     manifest: parquet.Manifest | None = None
+    times: EventTime = field(default_factory=EventTime)
+    """Where the times of elements stand, where the format itself does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,43 +84,58 @@ class Bounds:
     found: Found | None = None
 
 
-def open_stream(location: str, *, name: str = "", bad_lines: BadLines | None = None) -> RecordedStream:
+def open_stream(
+    location: str,
+    *,
+    name: str = "",
+    bad_lines: BadLines | None = None,
+    format: str | None = None,  # noqa: A002
+    time: str | None = None,
+) -> RecordedStream:
     """Return the stream at `location`: a file, a directory of files, or `-` for standard input.
 
-    `name` is the IRI of the stream; it keeps its blank nodes apart from those of other streams. Raise DataError if
-    there is no such path or no known format.
+    `name` is the IRI of the stream; it keeps its blank nodes apart from those of other streams. `format` is that of the
+    files where their names do not tell; `time` the property that says when an element happened, or `name` for the
+    names of the files. Raise DataError if there is no such path or no known format.
     """
-    bad_lines = bad_lines or BadLines()
-    salt = salt_of(name)
+    if format is not None and format not in (TNT, PARQUET):
+        format_named(format)
+    times = EventTime.read(time)
+    stream = RecordedStream(location, name, TNT, (), salt_of(name), bad_lines or BadLines(), times=times)
     if location == tnt.STDIN:
-        return RecordedStream(location, name, TNT, (tnt.STDIN,), salt, bad_lines)
+        if format == PARQUET:
+            raise UsageError("Parquet can not be read from standard input: give its directory")
+        return replace(stream, format=format or TNT, files=(tnt.STDIN,))
     path = Path(location)
     if not path.exists():
         raise DataError(f"{location}: no such file or directory")
     if not path.is_dir():
-        if format_of(path) != TNT:
+        found = format or looked_at(str(path))
+        if found is None or found == PARQUET:
             raise DataError(
-                f"{location}: expected a {_known()}; Parquet is read as the directory `hydrograph convert` writes"
+                f"{location}: expected a {_known()}, or --stream-format; "
+                "Parquet is read as the directory `hydrograph convert` writes"
             )
-        return RecordedStream(location, name, TNT, (str(path.resolve()),), salt, bad_lines)
+        return replace(stream, format=found, files=(str(path.resolve()),))
     inside = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith((".", "_"))]
-    if (path / parquet.MANIFEST).exists() or any(format_of(file) == PARQUET for file in inside):
+    if (path / parquet.MANIFEST).exists() or any(format_of(file.name) == PARQUET for file in inside):
         manifest = parquet.Manifest.read(path)
         files = tuple(parquet.paths(path.resolve(), manifest))
-        return RecordedStream(location, name, PARQUET, files, manifest.salt, bad_lines, manifest)
-    texts = tuple(str(file.resolve()) for file in inside if format_of(file) == TNT)
-    if not texts:
+        return replace(stream, format=PARQUET, files=files, salt=manifest.salt, manifest=manifest)
+    names = {str(file.resolve()): format or looked_at(str(file)) for file in inside}
+    known = sorted({found for found in names.values() if found is not None})
+    if not known:
         raise DataError(f"{location}: the directory holds no {_known()}")
-    return RecordedStream(location, name, TNT, texts, salt, bad_lines)
-
-
-def format_of(path: Path) -> str | None:
-    """Return the format that the name of a file says, or None."""
-    return next((name for name, endings in FORMATS.items() if path.name.endswith(endings)), None)
+    if len(known) > 1:
+        raise DataError(
+            f"{location}: expected files of one format, got {' and '.join(known)}; give each its own stream"
+        )
+    return replace(stream, format=known[0], files=tuple(file for file, found in names.items() if found is not None))
 
 
 def _known() -> str:
-    return "file of a known format: " + ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    endings = dict.fromkeys(ending for endings in ENDINGS.values() for ending in endings)
+    return f"file of a known format: {', '.join(endings)}, all but the last also with .gz or .zst"
 
 
 def bounds(stream: RecordedStream, spark: SparkSession | None = None) -> Bounds:
@@ -128,6 +143,7 @@ def bounds(stream: RecordedStream, spark: SparkSession | None = None) -> Bounds:
 
     Under the policy `fail` the pass looks at times only; broken statements are found when the rows are read.
     """
+    assert stream.format in (TNT, PARQUET), "record other formats first"
     if stream.manifest is not None:
         known = stream.manifest
         inexact = bool(INEXACT & set(known.kinds))
@@ -189,6 +205,9 @@ def events_as_arrow(stream: RecordedStream, tally: tnt.Tally | None = None) -> p
     if stream.format == PARQUET:
         batches = ds.dataset(list(stream.files), schema=EVENTS, format="parquet").to_batches()
         return pa.RecordBatchReader.from_batches(EVENTS, batches)
+    if stream.format != TNT:
+        read = format_named(stream.format)
+        return ElementReader(read, stream.files, stream.salt, stream.times, stream.bad_lines).batches(tally)
     return tnt.TntReader(stream.files, stream.salt, stream.bad_lines).batches(tally)
 
 
@@ -209,6 +228,18 @@ def spooled(stream: RecordedStream, directory: Path) -> RecordedStream:
     copy = directory / "stdin.tnt"
     tnt.copy_stdin(copy)
     return replace(stream, files=(str(copy),))
+
+
+def recorded(stream: RecordedStream, directory: Path, tally: tnt.Tally | None = None) -> RecordedStream:
+    """Return the stream as one that Spark can read: text and Parquet as they are, all else as Parquet in `directory`.
+
+    `tally` counts what is read here.
+    """
+    if stream.format in (TNT, PARQUET):
+        return stream
+    target = directory / f"stream-{len(list(directory.iterdir()))}"
+    manifest = parquet.write_arrow(events_as_arrow(stream, tally), target, salt=stream.salt)
+    return replace(stream, format=PARQUET, files=tuple(parquet.paths(target, manifest)), manifest=manifest)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,9 @@ import pyoxigraph as ox
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import TRIPLE_COLUMNS, encode_text, salt_of, skolem, term_id
 from hydrograph.rdf.nquads import term_text
-from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
+from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats.tnt import open_binary
+from hydrograph.streams.parsers import text
 from hydrograph.streams.schema import TRIPLES, check_files
 
 if TYPE_CHECKING:
@@ -174,13 +176,13 @@ def _read(file: Path, number: int) -> dict[str, pa.Table]:
     if _ending(file) == ".parquet":
         check_files([file], TRIPLES)
         return {DEFAULT_GRAPH: pq.read_table(file, columns=list(TRIPLE_COLUMNS)).cast(TRIPLES)}
-    salt = _salt(file)
+    blank = partial(skolem, _salt(file), number)
     parts: dict[str, list[tuple[str, str, str]]] = {DEFAULT_GRAPH: []}
     batches: dict[str, list[pa.RecordBatch]] = {}
     for quad in _quads(file):
         named = not isinstance(quad.graph_name, ox.DefaultGraph)
-        graph = _text(quad.graph_name, salt, number) if named else DEFAULT_GRAPH
-        s, p, o = (_text(term, salt, number) for term in quad.triple)
+        graph = text(quad.graph_name, blank) if named else DEFAULT_GRAPH
+        s, p, o = (text(term, blank) for term in quad.triple)
         part = parts.setdefault(graph, [])
         part.append((s, p, o))
         if len(part) == _BATCH:
@@ -204,26 +206,6 @@ def _quads(file: Path) -> Iterator[ox.Quad]:
             raise DataError(f"{place}: {error.msg}") from error
         except ValueError as error:
             raise DataError(f"{file}: {error}") from error
-
-
-def _text(term: object, salt: str, number: int) -> str:
-    if isinstance(term, ox.BlankNode):
-        return skolem(salt, number, term.value)
-    return term_text(_term(term))
-
-
-def _term(term: object) -> Term:
-    match term:
-        case ox.NamedNode():
-            return Iri(term.value)
-        case ox.BlankNode():
-            return BlankNode(term.value)
-        case ox.Literal() if term.language:
-            return Literal.tagged(term.value, term.language)
-        case ox.Literal():
-            return Literal(term.value, term.datatype.value)
-        case _:
-            raise DataError(f"expected an IRI, a blank node or a literal, got the triple term {term}")
 
 
 def _batch(rows: list[tuple[str, str, str]]) -> pa.RecordBatch:

@@ -27,6 +27,7 @@ from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import encode_text, skolem, term_id
 from hydrograph.rdf.nquads import SPACE, TRIPLE, canonical_texts, shortened, split_triple
 from hydrograph.streams.schema import EVENTS
+from hydrograph.streams.unpacked import Unpacked
 
 STDIN = "-"
 IRI_LIMIT = 8 * 1024
@@ -42,8 +43,11 @@ NOTHING = rf"{SPACE}(?:#.*+)?+"
 _LINE = re.compile(rf"{TIME}\t{TRIPLE}")
 _TIME = re.compile(TIME)
 _NOTHING = re.compile(NOTHING, re.DOTALL)
-_NOTEWORTHY = IRI_LIMIT // 4  # characters; a shorter line cannot break a limit
-_BATCH = 65_536
+NOTEWORTHY = IRI_LIMIT // 4  # characters; a shorter line cannot break a limit
+BATCH = 65_536
+
+Row = tuple[int, int, str, str, str]
+"""Time, `seq`, and the canonical texts of a triple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +111,16 @@ class TntReader:
                 raise broken(name, number, _reason(line), line)
 
     def _batches(self, tally: Tally) -> Iterator[pa.RecordBatch]:
-        rows: list[tuple[int, int, str, str, str]] = []
+        rows: list[Row] = []
         for row in self._rows(tally):
             rows.append(row)
-            if len(rows) == _BATCH:
-                yield _batch(rows)
+            if len(rows) == BATCH:
+                yield batch(rows)
                 rows = []
         if rows:
-            yield _batch(rows)
+            yield batch(rows)
 
-    def _rows(self, tally: Tally) -> Iterator[tuple[int, int, str, str, str]]:
+    def _rows(self, tally: Tally) -> Iterator[Row]:
         elements: dict[tuple[int, int], int] = {}
         index = {name: position for position, name in enumerate(self.files)}
         with self._quarantine() as quarantine:
@@ -130,8 +134,8 @@ class TntReader:
                     time, group, s, p, o = found.groups()
                     t = _instant(time)
                     s, p, o = canonical_texts(s, p, o, line)
-                    if len(line) > _NOTEWORTHY:
-                        _check_limits(s, p, o)
+                    if len(line) > NOTEWORTHY:
+                        check_limits(s, p, o)
                 except DataError as error:
                     tally.bad += 1
                     if self.bad_lines.action == "fail":
@@ -187,7 +191,7 @@ def reason(line: str) -> str | None:
         if found is None:
             return _reason(line)
         _instant(found[1])
-        _check_limits(*canonical_texts(found[3], found[4], found[5], line))
+        check_limits(*canonical_texts(found[3], found[4], found[5], line))
     except DataError as error:
         return str(error)
     return None
@@ -214,14 +218,18 @@ def _instant(text: str) -> int:
     return t
 
 
-def _check_limits(s: str, p: str, o: str) -> None:
+def check_limits(s: str, p: str, o: str) -> None:
+    """Raise DataError if a term is longer than it may be."""
     for text in (s, p, o):
+        if len(text) <= NOTEWORTHY:
+            continue
         kind, limit = ("literal", LITERAL_LIMIT) if text[0] == '"' else ("IRI", IRI_LIMIT)
         if len(text.encode()) > limit:
             raise DataError(f"expected at most {limit} bytes in the {kind}, got {len(text.encode())}")
 
 
-def _batch(rows: list[tuple[int, int, str, str, str]]) -> pa.RecordBatch:
+def batch(rows: list[Row]) -> pa.RecordBatch:
+    """Return rows in the encoded schema, without `t_next`."""
     t, seq, s, p, o = zip(*rows, strict=True)
     objects = [encode_text(text) for text in o]
     columns = {
@@ -270,8 +278,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
             yield unzipped  # type: ignore[misc]
     elif name.endswith(".zst"):
         with Path(name).open("rb") as raw:
-            plain = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-            yield io.BufferedReader(plain, 1 << 20)
+            yield io.BufferedReader(Unpacked(raw), 1 << 20)
     else:
         with Path(name).open("rb") as raw:
             yield raw
@@ -290,15 +297,15 @@ def write_tnt(files: list[str], salt: str, target: str, seen: Callable[[int], No
     Blank nodes get back the labels they had; the triples of an element are sorted. `seen` is told the rows as they go.
     """
     rows = 0
-    with _written(target) as out, duckdb.connect() as database:
+    with written(target) as out, duckdb.connect() as database:
         # One file at a time: files are cut by time, and no time is in two of them.
         for file in files:
-            lines = database.sql(_AS_LINES, params={"file": file, "salt": salt}).to_arrow_reader(_BATCH)
+            lines = database.sql(_AS_LINES, params={"file": file, "salt": salt}).to_arrow_reader(BATCH)
             assert lines is not None
-            for batch in lines:
-                out.write(("\n".join(batch.column(0).to_pylist()) + "\n").encode())
-                rows += batch.num_rows
-                seen(batch.num_rows)
+            for part in lines:
+                out.write(("\n".join(part.column(0).to_pylist()) + "\n").encode())
+                rows += part.num_rows
+                seen(part.num_rows)
     return rows
 
 
@@ -314,7 +321,8 @@ ORDER BY t, seq, s, p, o
 
 
 @contextmanager
-def _written(target: str) -> Iterator[IO[bytes]]:
+def written(target: str) -> Iterator[IO[bytes]]:
+    """Give a place to write to: standard output, or a file that appears when it is complete, packed as it is named."""
     if target == STDIN:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -1,0 +1,194 @@
+"""Elements of a stream as files hold them: a format says how they are read and written, the rest is the same for all.
+
+A reader gives pieces of elements, and what is broken as a value; what happens to that is decided here, once.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, TextIO
+
+import pyarrow as pa
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.encoding import skolem
+from hydrograph.rdf.nquads import shortened
+from hydrograph.streams.event_time import EventTime, Texts
+from hydrograph.streams.formats.tnt import BATCH, FILE_BITS, BadLines, Row, Tally, batch, check_limits, open_binary
+from hydrograph.streams.schema import EVENTS
+from hydrograph.temporal import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that is being read."""
+
+    name: str
+    raw: IO[bytes]
+    times: EventTime
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Return the lines with their numbers; bytes that are no UTF-8 become surrogates."""
+        text = io.TextIOWrapper(self.raw, "utf-8-sig", errors="surrogateescape", newline=None)
+        try:
+            yield from enumerate(text, 1)
+        finally:
+            if not self.raw.closed:
+                text.detach()  # whoever opened the file closes it
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Triples of the element with this number in its file; blank nodes have the labels they have there.
+
+    An element may come in several pieces, but the time of all of them is the same.
+    """
+
+    number: int
+    t: Instant
+    triples: tuple[Texts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What could not be read: where it stands, why, and its text."""
+
+    place: str
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element to be written: its number in the stream from 1, its time and its triples."""
+
+    number: int
+    t: Instant
+    triples: tuple[Texts, ...]
+
+
+Reader = Callable[[File], Iterator[Piece | Broken]]
+Writer = Callable[[IO[bytes], Iterable[Element]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A form in which files hold elements."""
+
+    name: str
+    title: str
+    endings: tuple[str, ...]
+    """How the names of its files end; .gz and .zst may follow."""
+    read: Reader
+    write: Writer | None = None
+    written: str | None = None
+    """The ending of what is written, where that is one of several syntaxes."""
+    one_each: bool = False
+    """Whether each file is one element; such a stream is written as a directory of files."""
+    only_triples: bool = False
+    """Whether it knows no elements of several triples, and no blank nodes; they become several elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementReader:
+    """Reads the rows of files of one format, in the order of the files."""
+
+    format: Format
+    files: tuple[str, ...]
+    salt: str
+    times: EventTime = field(default_factory=EventTime)
+    bad_lines: BadLines = field(default_factory=BadLines)
+
+    def batches(self, tally: Tally | None = None) -> pa.RecordBatchReader:
+        """Return the rows in the encoded schema, without `t_next`."""
+        return pa.RecordBatchReader.from_batches(EVENTS, self._batches(tally or Tally()))
+
+    def _batches(self, tally: Tally) -> Iterator[pa.RecordBatch]:
+        rows: list[Row] = []
+        with self._quarantine() as quarantine:
+            for index, name in enumerate(self.files):
+                for found in self._read(name):
+                    problem = found if isinstance(found, Broken) else _beyond(found)
+                    if problem is not None:
+                        self._refuse(name, problem, tally, quarantine)
+                    elif isinstance(found, Piece):
+                        rows.extend(self._rows(index, found, tally))
+                    if len(rows) >= BATCH:
+                        yield batch(rows)
+                        rows = []
+        if rows:
+            yield batch(rows)
+
+    def _read(self, name: str) -> Iterator[Piece | Broken]:
+        with open_binary(name) as raw:
+            found = self.format.read(File(name, raw, self.times))
+            while True:
+                try:
+                    each = next(found, None)
+                except DataError as error:
+                    raise DataError(f"{name}: {error}") from None
+                if each is None:
+                    return
+                yield each
+
+    def _rows(self, index: int, piece: Piece, tally: Tally) -> Iterator[Row]:
+        seq = (index << FILE_BITS) + piece.number
+        tally.lines += len(piece.triples)
+        tally.grouped = True
+        for s, p, o in piece.triples:
+            if s[0] == "_" or o[0] == "_":
+                tally.blanks = True
+                subject = skolem(self.salt, seq, s[2:]) if s[0] == "_" else s
+                yield piece.t, seq, subject, p, skolem(self.salt, seq, o[2:]) if o[0] == "_" else o
+            else:
+                yield piece.t, seq, s, p, o
+
+    def _refuse(self, name: str, broken: Broken, tally: Tally, quarantine: TextIO | None) -> None:
+        tally.bad += 1
+        if self.bad_lines.action == "fail":
+            shown = f", in: {shortened(broken.text, 120)}" if broken.text else ""
+            raise DataError(f"{name}, {broken.place}: {broken.reason}{shown}")
+        if quarantine is not None and broken.text:
+            quarantine.write(broken.text.rstrip("\n") + "\n")
+
+    @contextmanager
+    def _quarantine(self) -> Iterator[TextIO | None]:
+        if self.bad_lines.file is None:
+            yield None
+            return
+        with self.bad_lines.file.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            yield file
+
+
+def _beyond(piece: Piece) -> Broken | None:
+    """Return what is wrong with a piece whose terms are longer than they may be; None for all others."""
+    try:
+        for texts in piece.triples:
+            check_limits(*texts)
+    except DataError as error:
+        return Broken(f"element {piece.number}", str(error), "")
+    return None
+
+
+def statement(triple: Texts, graph: str = "") -> str:
+    """Return a line of N-Triples, or of N-Quads where a graph is given."""
+    return f"{' '.join(triple)} {graph} ." if graph else f"{' '.join(triple)} ."
+
+
+def scoped(element: Element) -> Iterator[Texts]:
+    """Return the triples of an element with labels of blank nodes that no other element has."""
+    start = f"_:e{element.number}x"
+    for s, p, o in element.triples:
+        yield (
+            start + s[2:] if s[0] == "_" else s,
+            p,
+            start + o[2:] if o[0] == "_" else o,
+        )
+
+
+def graph_name(element: Element) -> str:
+    """Return a name for the graph of an element, where a format wants one."""
+    return f"<urn:hydrograph:element:{element.number}>"

@@ -1,0 +1,95 @@
+"""JSON-LD: a file of named graphs, or one element; and NDJSON-LD: each line is a document and an element.
+
+Only contexts that stand in the text are read, nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.encoding import decode
+from hydrograph.rdf.terms import BlankNode, Iri, Literal
+from hydrograph.rdf.vocab import XSD_STRING
+from hydrograph.streams.datasets import file_of_graphs, whole
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped
+from hydrograph.streams.event_time import GENERATED, Texts, moment_text
+from hydrograph.streams.parsers import JSON_LD, quads
+
+_REMOTE = "LoadDocumentCallback"
+
+
+def read(file: File) -> Iterator[Piece | Broken]:
+    """Return the elements of a document."""
+    return file_of_graphs(file, _quads(file.raw))
+
+
+def read_lines(file: File) -> Iterator[Piece | Broken]:
+    """Return the elements of lines of documents; a line that is no object, or says nothing, is broken."""
+    for number, line in file.lines():
+        if line.isspace():
+            continue
+        place = f"line {number}"
+        try:
+            found = list(_quads(line.encode("utf-8", "surrogateescape")))
+        except DataError as error:
+            yield Broken(place, str(error).removeprefix("line 1, "), line)
+            continue
+        if not found and line.strip() != "{}":  # an empty message is none of our business
+            yield Broken(place, "expected a JSON-LD object with triples, got none: no context, or relative IRIs", line)
+            continue
+        yield from whole(file, number, place, found, named=False, text=line)
+
+
+def _quads(source: IO[bytes] | bytes) -> Iterator[tuple[str, str, str, str]]:
+    try:
+        yield from quads(source, JSON_LD)
+    except DataError as error:
+        if _REMOTE in str(error):
+            raise DataError(
+                "expected a context in the text itself, got the address of one: nothing is fetched"
+            ) from None
+        raise
+
+
+def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+    """Write one document: a list of named graphs with their times."""
+    out.write(b"[")
+    for position, element in enumerate(elements):
+        out.write(b",\n" if position else b"\n")
+        out.write(_document(element, scoped(element)).encode())
+    out.write(b"\n]\n")
+
+
+def write_lines(out: IO[bytes], elements: Iterable[Element]) -> None:
+    """Write a line for each element: a named graph with its time."""
+    for element in elements:
+        out.write(_document(element, element.triples).encode() + b"\n")
+
+
+def _document(element: Element, triples: Iterable[Texts]) -> str:
+    nodes = [{"@id": _name(s), _name(p): [_value(o)]} for s, p, o in triples]
+    named = {"@id": _name(graph_name(element)), _name(GENERATED): [_value(moment_text(element.t))], "@graph": nodes}
+    return json.dumps(named, ensure_ascii=False, separators=(",", ":"))
+
+
+def _name(text: str) -> str:
+    return text if text.startswith("_:") else text[1:-1]
+
+
+def _value(text: str) -> dict[str, str]:
+    match decode(text):
+        case Iri(value):
+            return {"@id": value}
+        case BlankNode(label):
+            return {"@id": f"_:{label}"}
+        case Literal(lexical, datatype, language):
+            if language is not None:
+                return {"@value": lexical, "@language": language}
+            return {"@value": lexical} if datatype == XSD_STRING else {"@value": lexical, "@type": datatype}
+
+
+FORMAT = Format("jsonld", "JSON-LD", (".jsonld",), read, write)
+LINES = Format("ndjsonld", "NDJSON-LD", (".ndjsonld",), read_lines, write_lines)

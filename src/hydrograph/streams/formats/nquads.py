@@ -1,0 +1,58 @@
+"""N-Quads, line by line: each named graph is an element, the default graph says when it happened (A10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.nquads import parse_statement, term_text
+from hydrograph.rdf.terms import Quad
+from hydrograph.streams.datasets import DEFAULT, file_of_graphs
+from hydrograph.streams.datasets import Quad as Texts
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped, statement
+from hydrograph.streams.event_time import GENERATED, moment_text
+
+NAME = "nquads"
+
+
+def read(file: File) -> Iterator[Piece | Broken]:
+    """Return the elements of a file; broken lines are values, in the order in which they are met."""
+    broken: list[Broken] = []
+    for found in file_of_graphs(file, lines(file, broken.append)):
+        yield from broken
+        broken.clear()
+        yield found
+    yield from broken
+
+
+def lines(file: File, refuse: Callable[[Broken], None]) -> Iterator[Texts]:
+    """Return the quads of lines of N-Quads; `refuse` is told of broken ones."""
+    for number, line in file.lines():
+        try:
+            quad = quad_of(line.removesuffix("\n"))
+        except DataError as error:
+            refuse(Broken(f"line {number}", str(error), line))
+            continue
+        if quad is not None:
+            yield quad
+
+
+def quad_of(line: str) -> Texts | None:
+    """Return the quad of one line, None if it says nothing; raise DataError if it is broken."""
+    if not line or line.isspace() or line.lstrip(" \t").startswith("#"):
+        return None
+    found = parse_statement(line)
+    graph = term_text(found.graph) if isinstance(found, Quad) and found.graph is not None else DEFAULT
+    return graph, term_text(found.subject), term_text(found.predicate), term_text(found.object)
+
+
+def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+    """Write each element as a graph, behind the line that says its time."""
+    for element in elements:
+        graph = graph_name(element)
+        out.write(f"{graph} {GENERATED} {moment_text(element.t)} .\n".encode())
+        out.write("".join(f"{statement(triple, graph)}\n" for triple in scoped(element)).encode())
+
+
+FORMAT = Format(NAME, "N-Quads", (".nq",), read, write)

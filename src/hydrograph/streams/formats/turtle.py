@@ -1,0 +1,30 @@
+"""Turtle and N-Triples: each file is an element, and its time stands in it or in the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from hydrograph.errors import DataError
+from hydrograph.streams.datasets import whole
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, statement
+from hydrograph.streams.parsers import TURTLE, quads
+
+
+def read(file: File) -> Iterator[Piece | Broken]:
+    """Return the element of a file; a broken one is a broken element."""
+    try:
+        found = list(quads(file.raw, TURTLE))  # N-Triples are Turtle
+    except DataError as error:
+        yield Broken("the file", str(error), "")
+        return
+    yield from whole(file, 1, "the file", found)
+
+
+def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+    """Write the triples of the one element there is; the name of the file says its time."""
+    for element in elements:
+        out.write("".join(f"{statement(triple)}\n" for triple in element.triples).encode())
+
+
+FORMAT = Format("turtle", "Turtle files, one for each element", (".ttl", ".nt"), read, write, one_each=True)

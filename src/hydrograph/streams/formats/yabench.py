@@ -1,0 +1,69 @@
+"""The stream files of YABench: lines `<s> <p> <o> "ms" .`, in which numbers may stand without quotes.
+
+A line is an element, as the engines under test are fed triple by triple.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.nquads import IRIREF, OBJECT, canonical_texts
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, statement
+from hydrograph.streams.event_time import Texts
+
+_TIME = r'[ \t]+"(-?[0-9]{1,18})"[ \t]*\.[ \t]*'
+_LINE = re.compile(rf"[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+({OBJECT}){_TIME}")
+_BARE = re.compile(rf'[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+([^\s"<>]+)(\^\^{IRIREF}){_TIME}')
+
+
+def read(file: File) -> Iterator[Piece | Broken]:
+    """Return an element for each line."""
+    return timed_lines(file, _line)
+
+
+def timed_lines(file: File, parse: LineParser) -> Iterator[Piece | Broken]:
+    """Return an element for each line, of which `parse` gives time and triple."""
+    for number, line in file.lines():
+        text = line.removesuffix("\n")
+        if not text or text.isspace():
+            continue
+        try:
+            t, triple = parse(text)
+        except DataError as error:
+            yield Broken(f"line {number}", str(error), text)
+            continue
+        yield Piece(number, t, (triple,))
+
+
+def _line(text: str) -> tuple[int, Texts]:
+    found = _LINE.fullmatch(text)
+    if found is not None:
+        s, p, o, time = found.groups()
+        return int(time), canonical_texts(s, p, o, text)
+    bare = _BARE.fullmatch(text)
+    if bare is None:
+        raise DataError("expected subject, predicate, object, the time in ms in quotes and a dot")
+    s, p, lexical, datatype, time = bare.groups()
+    return int(time), canonical_texts(s, p, f'"{lexical}"{datatype}', text)
+
+
+def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+    """Write a line for each triple."""
+    for element in elements:
+        for triple in named_only(element):
+            out.write(f'{statement(triple)[:-1]}"{element.t}" .\n'.encode())
+
+
+def named_only(element: Element) -> tuple[Texts, ...]:
+    """Return the triples of an element, or raise DataError if it has blank nodes: across lines they have no meaning."""
+    for s, _, o in element.triples:
+        if s[0] == "_" or o[0] == "_":
+            raise DataError(f"element {element.number} has blank nodes, which this format can not keep")
+    return element.triples
+
+
+LineParser = Callable[[str], tuple[int, Texts]]
+FORMAT = Format("yabench", "YABench's stream file", (".yabench",), read, write, only_triples=True)

@@ -1,0 +1,105 @@
+"""What pyoxigraph parses, as canonical texts, and its complaints in our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+import pyoxigraph as ox
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.nquads import shortened, term_text
+from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
+
+TURTLE, TRIG, N_TRIPLES, JSON_LD = (
+    ox.RdfFormat.TURTLE,
+    ox.RdfFormat.TRIG,
+    ox.RdfFormat.N_TRIPLES,
+    ox.RdfFormat.JSON_LD,
+)
+
+_PLACE = re.compile(r"^Parser error at [^:]*: | \(line [0-9]+\)$")
+
+
+@dataclass(slots=True)
+class Labels:
+    """New labels for blank nodes, by the order of their appearance: those that a parser makes up are random."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, label: str) -> str:
+        """Return the text of the blank node with this label."""
+        return f"_:b{self.numbers.setdefault(label, len(self.numbers))}"
+
+
+def parsed(source: IO[bytes] | bytes, syntax: ox.RdfFormat, base: str | None = None) -> ox.QuadParser:
+    """Return a parser that gives quads; use it inside `complaints`."""
+    return ox.parse(source, format=syntax, base_iri=base)
+
+
+def quads(
+    source: IO[bytes] | bytes, syntax: ox.RdfFormat, blank: Callable[[str], str] | None = None
+) -> Iterator[tuple[str, str, str, str]]:
+    """Return the canonical texts of graph and triple of each quad; `blank` gives the text of a blank node."""
+    blank = Labels() if blank is None else blank
+    with Complaints():
+        for quad in parsed(source, syntax):
+            yield texts(quad, blank)
+
+
+def texts(quad: ox.Quad, blank: Callable[[str], str]) -> tuple[str, str, str, str]:
+    """Return the canonical texts of graph, empty for the default graph, and triple."""
+    graph = quad.graph_name
+    return (
+        "" if isinstance(graph, ox.DefaultGraph) else text(graph, blank),
+        text(quad.subject, blank),
+        text(quad.predicate, blank),
+        text(quad.object, blank),
+    )
+
+
+def text(term: object, blank: Callable[[str], str]) -> str:
+    """Return the canonical text of a term."""
+    if isinstance(term, ox.NamedNode):
+        return f"<{term.value}>"
+    if isinstance(term, ox.BlankNode):
+        return blank(term.value)
+    return term_text(term_of(term))
+
+
+def term_of(term: object) -> Term:
+    """Return one of pyoxigraph's terms as ours; raise DataError for what RDF 1.1 does not have."""
+    match term:
+        case ox.NamedNode():
+            return Iri(term.value)
+        case ox.BlankNode():
+            return BlankNode(term.value)
+        case ox.Literal() if term.direction is not None:
+            raise DataError(f"expected a literal of RDF 1.1, got one with a base direction: {term}")
+        case ox.Literal() if term.language:
+            return Literal.tagged(term.value, term.language)
+        case ox.Literal():
+            return Literal(term.value, term.datatype.value)
+        case _:
+            raise DataError(f"expected an IRI, a blank node or a literal, got the triple term {term}")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaints:
+    """Turns a parser's errors into DataError with the line, counted on from `before`, and the column."""
+
+    before: int = 0
+
+    def __enter__(self) -> None:
+        """Do nothing yet."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Raise DataError in place of what a parser raised."""
+        if isinstance(error, SyntaxError):
+            words = shortened(_PLACE.sub("", error.msg), 300)
+            place = f"line {self.before + error.lineno}, column {error.offset}: " if error.lineno else ""
+            raise DataError(f"{place}{words}") from None
+        if isinstance(error, ValueError):
+            raise DataError(shortened(str(error), 300)) from None
