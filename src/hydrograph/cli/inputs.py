@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
 from hydrograph.api import Query
+from hydrograph.cli.texts import time_option
 from hydrograph.errors import QueryError, UsageError
 from hydrograph.streams.formats.tnt import BadLines
+from hydrograph.streams.registry import ENDINGS
 from hydrograph.streams.sources import RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def named(option: str) -> tuple[str | None, str]:
@@ -21,7 +30,22 @@ def named(option: str) -> tuple[str | None, str]:
     return None, option
 
 
-def streams_of(query: Query, options: tuple[str, ...], bad_lines: str) -> dict[str, RecordedStream]:
+def stream_options(function: F) -> F:
+    """Add `--stream-format` and `--time`."""
+    option = click.option(
+        "--stream-format", type=click.Choice(list(ENDINGS)), help="The format of streams whose names do not tell it."
+    )
+    return option(time_option(function))
+
+
+def streams_of(
+    query: Query,
+    options: tuple[str, ...],
+    bad_lines: str,
+    *,
+    format_: str | None = None,
+    time: str | None = None,
+) -> dict[str, RecordedStream]:
     """Return the streams that `--stream [IRI=]PATH` gives; one without an IRI serves whatever stream is left."""
     policy = BadLines.read(bad_lines)
     wanted = list(dict.fromkeys(window.stream.value for window in query.algebra.windows))
@@ -45,7 +69,9 @@ def streams_of(query: Query, options: tuple[str, ...], bad_lines: str) -> dict[s
     missing = [name for name in wanted if name not in given]
     if missing:
         raise UsageError(f"no data for the stream <{missing[0]}>; give it with --stream {missing[0]}=PATH")
-    return {name: open_stream(path, name=name, bad_lines=policy) for name, path in given.items()}
+    return {
+        name: open_stream(path, name=name, bad_lines=policy, format=format_, time=time) for name, path in given.items()
+    }
 
 
 def static_of(options: tuple[str, ...]) -> StaticGraphs:
