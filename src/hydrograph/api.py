@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,10 +24,11 @@ import pyarrow as pa
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
+from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.run import Data, Options, Placement, Run
-from hydrograph.streams.sources import RecordedStream, open_stream
+from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.profile import Origin, Profile
@@ -101,6 +102,21 @@ def query(text: str, *, dialect: str | None = None, preset: str | None = None) -
     return Query(parse(text, dialect), profile_of(dialect_of(text, dialect).preset if preset is None else preset))
 
 
+def stream(
+    location: Location,
+    *,
+    time: str | None = None,
+    format: str | None = None,  # noqa: A002
+    bad_lines: str = "fail",
+) -> RecordedStream:
+    """Return the recorded stream at a location, where its name alone does not tell how to read it.
+
+    `time` is the property that says when an element happened, or `name` for the names of the files; `format` one of
+    those that `hydrograph convert --help` lists; `bad_lines` is `fail`, `skip` or the file to which broken input goes.
+    """
+    return open_stream(str(location), bad_lines=BadLines.read(bad_lines), format=format, time=time)
+
+
 def events(lines: Iterable[tuple[Instant, str]]) -> RecordedStream:
     """Return a small stream written down in Python: event times and N-Triples statements."""
     with tempfile.NamedTemporaryFile("w", suffix=".tnt", prefix="hydrograph-", delete=False, encoding="utf-8") as file:
@@ -109,7 +125,11 @@ def events(lines: Iterable[tuple[Instant, str]]) -> RecordedStream:
 
 
 def _stream(location: Location | RecordedStream, name: str) -> RecordedStream:
-    return location if isinstance(location, RecordedStream) else open_stream(str(location), name=name)
+    if not isinstance(location, RecordedStream):
+        return open_stream(str(location), name=name)
+    if location.name or location.manifest is not None:
+        return location
+    return replace(location, name=name, salt=salt_of(name))  # its blank nodes are not those of other streams
 
 
 def _static(static: Static | None) -> StaticGraphs:

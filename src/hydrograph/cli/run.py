@@ -12,7 +12,7 @@ from typing import IO
 import click
 
 from hydrograph import api
-from hydrograph.cli.inputs import static_of, streams_of
+from hydrograph.cli.inputs import static_of, stream_options, streams_of
 from hydrograph.cli.progress import progress
 from hydrograph.cli.results import WRITERS
 from hydrograph.cli.texts import query_options, query_text
@@ -23,15 +23,16 @@ from hydrograph.runtime.run import Run
 @click.command(name="run")
 @query_options
 @click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream; - for stdin.")
+@stream_options
 @click.option(
     "--static", "statics", multiple=True, metavar="[IRI=]PATH", help="Static RDF: the default graph, or a named one."
 )
 @click.option("--t0", type=int, metavar="MS", help="Where the first window opens; 0 by default.")
 @click.option("--from", "after", type=int, metavar="MS", help="Report only after this instant.")
 @click.option("--until", type=int, metavar="MS", help="Report up to this instant.")
-@click.option("-t", "--results-format", default="json", type=click.Choice(list(WRITERS)), show_default=True)
+@click.option("-t", "--results-format", "--format", "results_format", default="json", type=click.Choice(list(WRITERS)), show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the answers there; standard output by default.")
-@click.option("--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="Broken lines.")
+@click.option("--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="Broken input.")
 @click.option("--placement", default="auto", type=click.Choice(["auto", "spark", "local"]), show_default=True)
 @click.option("--master", metavar="URL", help="Spark's master; local[*] by default.")
 @click.option("--memory", metavar="SIZE", help="Memory of Spark's driver, such as 4g; half the machine's by default.")
@@ -42,6 +43,8 @@ def command(
     dialect: str | None,
     preset: str | None,
     streams: tuple[str, ...],
+    stream_format: str | None,
+    time_of: str | None,
     statics: tuple[str, ...],
     t0: int | None,
     after: int | None,
@@ -63,7 +66,7 @@ def command(
     if after is not None and until is not None and until <= after:
         raise UsageError(f"expected --until after --from, got ({after}, {until}]")
     run = query.over(
-        dict(streams_of(query, streams, bad_lines)),
+        dict(streams_of(query, streams, bad_lines, format_=stream_format, time=time_of)),
         static_of(statics),
         t0=t0,
         after=after,

@@ -215,6 +215,7 @@ class Run:
         if local:
             self._open_local()
         else:
+            self._streams = {name: self._recorded(stream) for name, stream in self._streams.items()}
             self._open_spark()
 
     def _check_graphs(self) -> None:
@@ -232,6 +233,16 @@ class Run:
             return stream
         directory = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-"))
         return sources.spooled(stream, Path(directory))
+
+    def _recorded(self, stream: RecordedStream) -> RecordedStream:
+        """Return the stream in a form that Spark reads."""
+        if stream.format in (sources.TNT, sources.PARQUET):
+            return stream
+        directory = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-"))
+        tally = sources.tnt.Tally()
+        recorded = sources.recorded(stream, Path(directory), tally)
+        self.bad_lines += tally.bad
+        return recorded
 
     def _is_local(self) -> bool:
         match self.options.placement:
