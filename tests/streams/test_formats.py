@@ -30,7 +30,7 @@ Found = list[tuple[int, frozenset[Texts]]]
 HOSTILE = (
     "", " ", "\t", "\n", "\r", "\r\n", '"', "'", '"""', "'''", "\\", "\\n", "MESSAGE", "@message .", "\nMESSAGE\n",
     "a\nMESSAGE\nb", '"""\nMESSAGE\n', "} <urn:g> {", "# no comment", "<urn:x>", "_:b0", '" .', "\x00", "\x7f",
-    "\u0085", "\u2028", "\ufeff", "\ufffe", "😀", "e\u0301", "{}", '{"@id":1}', "]", "^^<urn:d>", "@en", "'; DROP TABLE",
+    "\u0085", "\u2028", "\ufeff", "\ufffe", "😀", "e\u0301", "{}", '{"@id":1}', "]", "^^<urn:d>", "@en", "'; DROP",
 )  # fmt: skip
 _LETTERS = st.characters(codec="utf-8")
 LEXICAL = st.one_of(st.sampled_from(HOSTILE), st.text(_LETTERS, max_size=12))

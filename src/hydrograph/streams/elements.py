@@ -149,7 +149,7 @@ class ElementReader:
     def _refuse(self, name: str, broken: Broken, tally: Tally, quarantine: TextIO | None) -> None:
         tally.bad += 1
         if self.bad_lines.action == "fail":
-            shown = f", in: {shortened(broken.text, 120)}" if broken.text else ""
+            shown = f", in: {shortened(broken.text.strip(), 120)}" if broken.text else ""
             raise DataError(f"{name}, {broken.place}: {broken.reason}{shown}")
         if quarantine is not None and broken.text:
             quarantine.write(broken.text.rstrip("\n") + "\n")

@@ -88,7 +88,7 @@ class EventTime:
             if name in found:
                 times = {instant_of(text) for text in found[name]}
                 if len(times) > 1:
-                    raise DataError(f"expected one time, got {len(times)} different ones by {name}")
+                    raise DataError(f"expected one time, got {len(times)} different ones by {_short(name)}")
                 return times.pop()
         return None
 
@@ -96,8 +96,16 @@ class EventTime:
         """Return the error for an element without a time."""
         if self.from_name:
             return DataError("expected a time in the name of the file, such as 1500.ttl or 2026-01-31T12-00-00Z.ttl")
-        wanted = " or ".join(self.properties)
+        wanted = " or ".join(map(_short, self.properties))
         return DataError(f"no time: expected a triple with {wanted}; name another property with --time")
+
+
+def _short(iri: str) -> str:
+    """Return the usual short name of a property, or its IRI."""
+    for prefix, start in PREFIXES.items():
+        if iri.startswith(f"<{start}"):
+            return f"{prefix}:{iri[len(start) + 1 : -1]}"
+    return iri
 
 
 def instant_of(text: str) -> Instant:

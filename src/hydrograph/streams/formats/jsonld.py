@@ -33,7 +33,7 @@ def read_lines(file: File) -> Iterator[Piece | Broken]:
             continue
         place = f"line {number}"
         try:
-            found = list(_quads(line.encode("utf-8", "surrogateescape")))
+            found = list(_quads(line.strip().encode("utf-8", "surrogateescape")))
         except DataError as error:
             yield Broken(place, str(error).removeprefix("line 1, "), line)
             continue

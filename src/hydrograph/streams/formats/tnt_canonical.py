@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from hydrograph.rdf.nquads import BLANK_NODE_LABEL, END, IRIREF, LANGTAG, SCHEME, SPACE, STRING, SUBJECT
 from hydrograph.rdf.vocab import XSD_STRING
@@ -16,7 +17,8 @@ from hydrograph.streams.columns import whole
 from hydrograph.streams.formats.tnt import IRI_LIMIT, LITERAL_LIMIT, NOTHING
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark import SparkContext
+    from pyspark.sql import Column, SparkSession
 
 MARK = "hydrograph: broken line in "
 """How the message of a failed job starts if a line was broken; then come the file, a line feed and the line."""
@@ -52,14 +54,30 @@ REST = 2**31 - 1
 """So many characters that a substring has all that follow."""
 
 
-def canonical_line(value: Column, action: str) -> Column:
-    """Return the canonical form of a line; null if it says nothing, or is broken and `action` is `skip`.
+_made: WeakKeyDictionary[SparkContext, dict[str, Column]] = WeakKeyDictionary()
+
+
+def canonical_line(spark: SparkSession, action: str) -> Column:
+    """Return the canonical form of the line `value`; null if it says nothing, or is broken and `action` is `skip`.
+
+    The same column whenever it is asked for: Spark gives the variables of its lambdas a new name each time one is
+    made, the name stands in the Java that it generates, and so each run would compile and warm up code of its own.
+    """
+    made = _made.setdefault(spark.sparkContext, {})
+    if action not in made:
+        made[action] = _canonical_line(action)
+    return made[action]
+
+
+def _canonical_line(action: str) -> Column:
+    """Return that column for the first time.
 
     The name of the file is asked for only in the error, and serves another purpose too: as it differs from row to row
     in a way Spark does not know, no filter is moved below this column, where it would be computed twice.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    value = F.col("value")
     short = F.octet_length(value) <= F.lit(IRI_LIMIT)
     # Bytes that are no UTF-8 look like another character than ASCII to a regular expression.
     frequent = short & F.rlike(value, whole(_FREQUENT))

@@ -74,7 +74,7 @@ def survey(spark: SparkSession, files: tuple[str, ...], bad_lines: BadLines) -> 
 
     text = F.col("value")
     sound = F.lit(True) if bad_lines.action == "fail" else F.col("line").isNotNull()  # noqa: FBT003
-    exact = [] if bad_lines.action == "fail" else [canonical_line(text, "skip")]
+    exact = [] if bad_lines.action == "fail" else [canonical_line(spark, "skip")]
     place = [F.input_file_name().alias("file"), F.input_file_block_start().alias("start")]
     read = lines(spark, files).select(*place, F.monotonically_increasing_id().alias("id"), text, *exact)
     time = F.substring_index(text, "\t", 1)
@@ -138,7 +138,7 @@ def events(
 
     action = "fail" if bad_lines.action == "fail" else "skip"
     number = [F.monotonically_increasing_id().alias("id")] if found else []
-    read = lines(spark, files).select(*number, canonical_line(F.col("value"), action))
+    read = lines(spark, files).select(*number, canonical_line(spark, action))
     read = read.where(F.col("line").isNotNull())
     # An element is numbered after its first line, whatever that says, so all lines are needed then.
     if not (found is not None and found.grouped):
@@ -167,7 +167,7 @@ def expected_events(
     def refused(column: Column, when: Column) -> Column:
         return F.when(when, F.raise_error(F.lit(UNEXPECTED)).cast("string")).otherwise(column)
 
-    read = lines(spark, files).select(canonical_line(F.col("value"), "fail")).where(F.col("line").isNotNull())
+    read = lines(spark, files).select(canonical_line(spark, "fail")).where(F.col("line").isNotNull())
     time = F.substring_index(F.substring_index("line", "\t", 1), ":", 1).try_cast("bigint")
     counted = F.when(time >= F.lit(t0), time)
     read = read.observe(
@@ -207,7 +207,7 @@ def triples(spark: SparkSession, scopes: dict[str, str]) -> DataFrame:
     timed = F.when(F.rlike(value, whole(f"(?s){NOTHING}")), value).otherwise(F.concat(F.lit("0\t"), value))
     pairs = [F.lit(part) for file, scope in scopes.items() for part in (Path(file).as_uri(), scope)]
     scope = F.create_map(*pairs)[F.input_file_name()].alias("scope")
-    read = lines(spark, tuple(scopes)).select(timed.alias("value")).select(canonical_line(value, "fail"), scope)
+    read = lines(spark, tuple(scopes)).select(timed.alias("value")).select(canonical_line(spark, "fail"), scope)
     found = _triples(read.where(F.col("line").isNotNull()), "scope")
     scoped = {
         name: F.when(F.startswith(name, F.lit("_")), F.concat("scope", F.substring(name, 3, REST))).otherwise(
