@@ -31,7 +31,7 @@ from hydrograph.runtime.run import Data, Options, Placement, Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.temporal import Instant
-from hydrograph.windows.profile import Origin, Profile
+from hydrograph.windows.profile import Profile
 from hydrograph.windows.profile import preset as profile_of
 
 if TYPE_CHECKING:
@@ -78,14 +78,7 @@ class Query:
             session=session,
         )
         data = Data(self._streams(streams), _static(static))
-        return Run(plan(self.algebra, self.profile, self._t0(t0)), data, options)
-
-    def _t0(self, given: Instant | None) -> Instant:
-        if given is not None:
-            return given
-        if self.profile.origin is not Origin.EPOCH:
-            raise UsageError(f"preset {self.profile.name!r} needs a t0: give it")
-        return 0
+        return Run(plan(self.algebra, self.profile, t0), data, options)
 
     def _streams(self, streams: Streams) -> dict[Iri, RecordedStream]:
         named = list(dict.fromkeys(window.stream for window in self.algebra.windows))

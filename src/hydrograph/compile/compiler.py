@@ -26,11 +26,12 @@ from hydrograph.compile.forms import (
     template_columns,
     template_demand,
 )
+from hydrograph.compile.instants import find_instants
 from hydrograph.compile.patterns import compile_pattern, in_order, only, visible
 from hydrograph.compile.program import Output, Program, SortKey
 from hydrograph.compile.r2s import differences, reported
 from hydrograph.compile.relation import Demand, Encoded, Part, Parts, Relation
-from hydrograph.compile.scope import Scope
+from hydrograph.compile.scope import Scope, default_source
 from hydrograph.compile.slices import sequenced
 from hydrograph.compile.union import union
 from hydrograph.rdf.terms import Iri, Variable
@@ -49,6 +50,9 @@ def compile_query(
     solutions already, and the program's own operator is Rstream.
     """
     compilation = Compilation(inputs)
+    if inputs.timeline is not None:
+        assert not inputs.keys, "streams of one plan share their reports"
+        compilation.ranked = find_instants(compilation, inputs.timeline, list(inputs.windows.values()))
     stream = _Stream(compilation, operator, set_differences)
     match query.form:
         case Select(columns):
@@ -83,6 +87,7 @@ def compile_query(
         constants=dict(compilation.constants),
         predicates=dict(compilation.predicates),
         order=order,
+        instants=None if compilation.ranked is None else compilation.ranked.instants,
     )
 
 
@@ -102,7 +107,7 @@ class _Stream:
         self, pattern: Pattern, demand: Demand, columns: tuple[Variable, ...]
     ) -> tuple[Relation, tuple[SortKey, ...]]:
         """Return the solutions with these columns at every report, or their changes, and what orders them."""
-        scope = Scope(self.compilation.inputs.statics.get(None))
+        scope = Scope(default_source(self.compilation.inputs))
         order: tuple[SortKey, ...] = ()
         shape = sequenced(pattern)
         if self.changes:
@@ -130,7 +135,7 @@ class _Stream:
         """Return the descriptions of resources: constants at every report, variables of the solutions."""
         compilation, resource = self.compilation, self.compilation.fresh()
         constants = Values((resource,), tuple((term,) for term in resources if not isinstance(term, Variable)))
-        scope = Scope(compilation.inputs.statics.get(None))
+        scope = Scope(default_source(compilation.inputs))
         demand = {resource: _ALL}
         relation = compile_pattern(compilation, constants, scope, demand)
         if wanted := [term for term in resources if isinstance(term, Variable)]:

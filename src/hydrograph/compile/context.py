@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from hydrograph.compile.program import DOMAIN, Chunking, Keep, Let, StaticInput, Step, StreamInput
 from hydrograph.compile.relation import Ranks, Relation
+from hydrograph.compile.reporting import Timeline
 from hydrograph.compile.sql import Sql, parameter, table
 from hydrograph.rdf.terms import Iri, Variable
 
@@ -36,6 +37,20 @@ class Inputs:
     """The name of the table of evaluated ranks."""
     only: tuple[Iri, ...] | None = None
     """The graphs of FROM NAMED; None where the query names no graph at all, and so sees all."""
+    feeding: tuple[Iri, ...] = ()
+    """The windows that feed the default graph, under the names they have in `windows` (A4, A9)."""
+    timeline: Timeline | None = None
+    """How the reports are found; None where they form a grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The steps that found the reports of a query."""
+
+    instants: str
+    domain: str
+    spans: Mapping[str, tuple[str, tuple[str, ...]]]
+    """For each window's table the step with the ranks at which it shows each element, and what names an element."""
 
 
 @dataclass(slots=True)
@@ -50,6 +65,7 @@ class Compilation:
     constants: dict[str, str] = field(default_factory=dict)
     predicates: dict[int, str] = field(default_factory=dict)
     reads_domain: bool = False
+    ranked: Ranked | None = None
     _named: int = 0
 
     def stem(self, variable: Variable) -> str:
@@ -93,6 +109,19 @@ class Compilation:
 
     def domain(self) -> Relation:
         """Return the evaluated ranks, one row for each value of the hidden keys."""
-        self.reads_domain = True
         keys = (*self.inputs.keys, *(("chunk",) if self.inputs.chunking is not None else ()))
-        return Relation(self.inputs.domain, {}, frozenset(), keys, Ranks(), {})
+        if self.ranked is not None:
+            return Relation(self.ranked.domain, {}, frozenset(), keys, self.ranks(), {})
+        self.reads_domain = True
+        return Relation(self.inputs.domain, {}, frozenset(), keys, self.ranks(), {})
+
+    def ranks(self) -> Ranks:
+        """Return the validity of rows at some reports."""
+        return Ranks(instants=None if self.ranked is None else self.ranked.instants)
+
+    def rank_behind(self) -> Sql:
+        """Return the first rank that is not reported."""
+        if self.ranked is None:
+            return parameter("k_to")
+        number = exp.Select(expressions=[exp.Count(this=exp.Star())]).from_(table(self.ranked.instants), copy=False)
+        return exp.Subquery(this=number)

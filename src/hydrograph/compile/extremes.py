@@ -19,13 +19,15 @@ from hydrograph.compile.sql import Sql
 
 SMALL_OVERLAP = 16
 """Up to here looking at every rank costs less."""
+UNKNOWN_OVERLAP = 1_000
+"""With reports at every change of content an element is seen at as many as there are others in its window."""
 _LEVEL, _NODE, _SIZE = "level", "node", "size"
 
 
 def overlap(compilation: Compilation) -> int:
-    """Return in how many windows an event lies at most."""
+    """Return in how many windows an event lies at most, or a guess where the reports form no grid."""
     grids = [window.grid for window in compilation.inputs.windows.values()]
-    return max((-(-grid.width // grid.step) for grid in grids), default=1)
+    return max((UNKNOWN_OVERLAP if grid is None else -(-grid.width // grid.step) for grid in grids), default=1)
 
 
 def is_extreme(accumulator: Accumulator) -> bool:

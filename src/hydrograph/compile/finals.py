@@ -35,6 +35,12 @@ def by_report(program: Program) -> exp.Select:
     return sql.select(*[sql.col(name) for name in (*names, "r")]).from_(spread.subquery("s", copy=False), copy=False)
 
 
+def instants(program: Program) -> exp.Select:
+    """Return the query for the reports that a program has found: rank `r`, time `t` and `seq`."""
+    assert program.instants is not None, "the reports of this program form a grid"
+    return sql.from_(sql.select(*map(sql.col, ("r", "t", "seq"))), program.instants)
+
+
 def by_stretch(program: Program) -> exp.Select:
     """Return the query that counts rows and adds up the hashes of their texts, for each stretch of ranks `[lo, hi)`.
 

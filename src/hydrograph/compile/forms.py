@@ -26,8 +26,18 @@ from hydrograph.compile.distinct import distinct
 from hydrograph.compile.expressions.values import constant_value
 from hydrograph.compile.joins import join
 from hydrograph.compile.paths import Paths
-from hydrograph.compile.relation import Demand, Encoded, Form, Part, Parts, Ranks, Relation, form_columns
-from hydrograph.compile.scope import Compile, Scope
+from hydrograph.compile.relation import (
+    Demand,
+    Encoded,
+    Form,
+    Part,
+    Parts,
+    Ranks,
+    Relation,
+    form_columns,
+    instant_name,
+)
+from hydrograph.compile.scope import Compile, Scope, default_source
 from hydrograph.compile.slices import at_ranks
 from hydrograph.compile.sql import Sql
 from hydrograph.compile.subtract import row_identity
@@ -88,7 +98,7 @@ def at_reports(compilation: Compilation, changes: Relation) -> Relation:
         stamps.append(sql.alias(sql.floor_divide(sql.col("r"), chunking.ranks), "chunk"))
         keys = (*keys, "chunk")
     query = sql.select(*map(sql.col, names), *stamps).from_(spread.subquery("c", copy=False), copy=False)
-    return compilation.step(replace(changes, keys=keys, validity=Ranks()), query, "changes")
+    return compilation.step(replace(changes, keys=keys, validity=compilation.ranks()), query, "changes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +200,7 @@ def _labelled(compilation: Compilation, solutions: Relation, salt: str) -> tuple
     ordinal = sql.window(exp.RowNumber(), [sql.col(name) for name in identity] or [sql.num(0)], [sql.num(0)])
     parts: list[Sql] = [compilation.constant(salt)]
     if isinstance(solutions.validity, Ranks):
-        step = sql.multiply(sql.col(solutions.validity.lo), sql.parameter("report_step"))
-        parts.append(sql.cast(sql.add(sql.parameter("report_first"), step), "TEXT"))
+        parts.append(instant_name(solutions.validity))
     for variable in sorted(solutions.forms):
         written = sql.cast(solutions.part(variable, Part.ID), "TEXT")
         parts.append(sql.coalesce(written, sql.text("-")))
@@ -213,7 +222,7 @@ def described(compilation: Compilation, compile_: Compile, resources: Relation, 
     """
     near, far, link = (compilation.fresh() for _ in range(3))
     wanted: Demand = {near: _TERM, far: _TERM}
-    scope = Scope(compilation.inputs.statics.get(None))
+    scope = Scope(default_source(compilation.inputs))
     blank = Filter(Call("ISBLANK", (Reference(far),)), _everything(compilation, near, link, far))
     edges = compile_(compilation, Distinct(Project(blank, (near, far))), scope, wanted)
     edges = compilation.keep(edges)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
-from hydrograph.compile.program import StaticInput
+from hydrograph.compile.program import StaticInput, StreamInput
 from hydrograph.compile.relation import Always, Demand, Encoded, Form, Part, Parts, Relation, form_columns, null_part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind, encode
@@ -25,6 +25,15 @@ class NamedGraph:
     def conditions(self) -> list[Sql]:
         """Return the test that a quad belongs to it."""
         return [sql.FALSE.copy() if self.name is None else sql.equal(sql.col("g_id"), sql.num(encode(self.name).id))]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedGraph:
+    """Several windows as one graph, with static data if there is some: a triple of two of them is there once (A4)."""
+
+    streams: tuple[StreamInput, ...]
+    static: StaticInput | None
+    has_static: bool
 
 
 @dataclass(frozen=True, slots=True)

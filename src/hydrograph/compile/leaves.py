@@ -10,7 +10,8 @@ from sqlglot import exp
 from hydrograph.algebra.nodes import TriplePattern
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
-from hydrograph.compile.graphs import NamedGraph, NamedGraphs
+from hydrograph.compile.distinct import distinct
+from hydrograph.compile.graphs import MergedGraph, NamedGraph, NamedGraphs
 from hydrograph.compile.program import Chunking, SetMaking, StaticInput, StreamInput
 from hydrograph.compile.relation import (
     Always,
@@ -19,12 +20,12 @@ from hydrograph.compile.relation import (
     Form,
     Part,
     Parts,
-    Ranks,
     Relation,
     form_columns,
     null_part,
 )
 from hydrograph.compile.sql import Sql
+from hydrograph.compile.union import union
 from hydrograph.errors import QueryError
 from hydrograph.rdf.encoding import TRIPLE_COLUMNS, Kind, encode
 from hydrograph.rdf.terms import Variable
@@ -36,11 +37,13 @@ _POSITIONS = ("s", "p", "o")
 def leaf(
     compilation: Compilation,
     pattern: TriplePattern,
-    source: StreamInput | StaticInput | NamedGraph | NamedGraphs | None,
+    source: StreamInput | StaticInput | NamedGraph | NamedGraphs | MergedGraph | None,
     demand: Demand,
 ) -> Relation:
     """Return the matches of a triple pattern in what it reads."""
     match source:
+        case MergedGraph():
+            return _merged_leaf(compilation, pattern, source, demand)
         case StreamInput():
             return stream_leaf(compilation, pattern, source, demand)
         case StaticInput():
@@ -59,6 +62,25 @@ def leaf(
                 "a triple pattern outside WINDOW reads the static default graph, and none is given; "
                 "put it into a WINDOW block or give static data"
             )
+
+
+def _merged_leaf(compilation: Compilation, pattern: TriplePattern, source: MergedGraph, demand: Demand) -> Relation:
+    """Return the matches in several graphs that are seen as one; where two hold a triple it counts once (A4)."""
+    # The ids of all variables tell the triples of a pattern apart.
+    known = {v: demand.get(v, NO_PARTS) | {Part.ID} for v in pattern_variables(pattern)}
+    sides = [stream_leaf(compilation, pattern, stream, known) for stream in source.streams]
+    if source.has_static:
+        sides.append(static_leaf(compilation, pattern, _default_graph(compilation, source.static), known))
+    rows = sides[0]
+    for side in sides[1:]:
+        rows = union(compilation, rows, side, known)
+    return distinct(compilation, rows)
+
+
+def pattern_variables(pattern: TriplePattern) -> list[Variable]:
+    """Return the variables of a triple pattern, each once."""
+    terms = (pattern.subject, pattern.predicate, pattern.object)
+    return list(dict.fromkeys(term for term in terms if isinstance(term, Variable)))
 
 
 def _read(compilation: Compilation, static: StaticInput) -> str:
@@ -115,7 +137,7 @@ def stream_leaf(
     columns, forms = _terms(compilation, pattern, demand)
     keys = compilation.inputs.keys
     chunking = compilation.inputs.chunking
-    rows = Relation("e", forms, frozenset(forms), keys, Ranks(), _stems(compilation, forms))
+    rows = Relation("e", forms, frozenset(forms), keys, compilation.ranks(), _stems(compilation, forms))
     tests = [] if test is None else [test(rows)]
     if stream.set_making is SetMaking.DONE:
         assert chunking is not None, "rows are prepared by chunk"
@@ -124,10 +146,16 @@ def stream_leaf(
         if tests:
             query = sql.select(exp.Star()).from_(query.subquery("e", copy=False), copy=False).where(*tests, copy=False)
         return replace(rows, name=compilation.let(query, "window"), keys=(*keys, "chunk"))
-    identity = _identity(pattern) if stream.set_making is SetMaking.LEAD else []
+    identity = _identity(pattern) if stream.set_making in (SetMaking.LEAD, SetMaking.STAMPED) else []
     names = [name for variable, form in forms.items() for name in form_columns(compilation.stem(variable), form)]
-    query = _stamp(columns, [*keys, *identity], _matches(pattern), stream).where(*tests, copy=False)
-    if chunking is not None:
+    if stream.set_making is SetMaking.STAMPED:
+        query = _looked_up(compilation, columns, identity, _matches(pattern), stream).where(*tests, copy=False)
+    else:
+        query = _stamp(columns, [*keys, *identity], _matches(pattern), stream).where(*tests, copy=False)
+    if chunking is not None and stream.set_making is SetMaking.STAMPED:
+        query = chunked(query, [*names, *identity], chunking)
+        keys = (*keys, "chunk")
+    elif chunking is not None:
         query = _chunk(query, [*keys, *names, *identity], chunking)
         keys = (*keys, "chunk")
     if identity:
@@ -150,6 +178,14 @@ def prepared(
     )
     query = _chunk(_stamp([], extra, matches, stream, events), extra, chunking)
     return _cut_at_next(query, ["chunk", *columns], ["chunk", *identity])
+
+
+def held(stream: StreamInput) -> exp.Query:
+    """Return the different intervals of ranks at which a window has content, whatever it is."""
+    rows = _stamp([], [], [], replace(stream, set_making=SetMaking.NOT_NEEDED))
+    return (
+        sql.select(sql.col("lo"), sql.col("hi")).from_(rows.subquery("h", copy=False), copy=False).distinct(copy=False)
+    )
 
 
 def _stems(compilation: Compilation, forms: dict[Variable, Form]) -> dict[Variable, str]:
@@ -216,8 +252,29 @@ def _identity(pattern: TriplePattern) -> list[str]:
     return [f"{position}_id" for position, term in named if isinstance(term, Variable)] or ["s_id"]
 
 
+def _looked_up(
+    compilation: Compilation, columns: list[Sql], identity: list[str], matches: list[Sql], stream: StreamInput
+) -> exp.Select:
+    """Return the matching events with the ranks at which the window shows their elements (S18)."""
+    assert compilation.ranked is not None
+    spans, keys = compilation.ranked.spans[stream.name]
+    inner = sql.from_(sql.select(*map(sql.col, dict.fromkeys((*identity, *keys))), *columns), stream.name).where(
+        *matches, copy=False
+    )
+    names = [*identity, *[column.alias for column in columns]]
+    query = sql.select(
+        *[sql.alias(sql.col(name, "e"), name) for name in names],
+        *[sql.alias(sql.col(name, "s"), name) for name in ("lo", "hi")],
+    )
+    same = [sql.equal(sql.col(key, "e"), sql.col(key, "s")) for key in keys]
+    return query.from_(inner.subquery("e", copy=False), copy=False).join(
+        sql.table(spans, "s"), on=sql.all_of(same), copy=False
+    )
+
+
 def _rank(stream: StreamInput, t: Sql) -> Sql:
     """Return the report rank of the first window that closes after `t`, before clipping (S8)."""
+    assert stream.grid is not None
     since = sql.subtract(t, sql.num(stream.grid.first_close))
     return sql.add(sql.floor_divide(since, stream.grid.step), sql.num(1 + stream.shift))
 
@@ -227,6 +284,7 @@ def _stamp(
 ) -> exp.Select:
     """Return the matching events with `[lo, hi)`, clipped to the ranks that are evaluated (S8, S17, S19.3)."""
     grid = stream.grid
+    assert grid is not None
     # Before its first close a window contributes nothing (S31), hence the shift.
     starts = [sql.parameter("k_from"), *([sql.num(stream.shift)] if stream.shift else [])]
     lo = sql.greatest(_rank(stream, sql.col("t")), *starts)
@@ -261,8 +319,20 @@ def _chunk(query: exp.Select, names: list[str], chunking: Chunking) -> exp.Selec
         (sql.equal(first, last), exp.Array(expressions=[first.copy()])),
         otherwise=exp.Array(expressions=[first.copy(), last.copy()]),
     )
+    return _spread(query, names, exp.Explode(this=touched), chunking)
+
+
+def chunked(query: exp.Select, names: list[str], chunking: Chunking) -> exp.Select:
+    """Return the same for rows of any length, which may touch many chunks."""
+    first = sql.floor_divide(sql.col("lo"), chunking.ranks)
+    last = sql.floor_divide(sql.subtract(sql.col("hi"), sql.num(1)), chunking.ranks)
+    touched = sql.RankRange(this=first, expression=sql.add(last, sql.num(1)))
+    return _spread(query, names, touched, chunking)
+
+
+def _spread(query: exp.Select, names: list[str], touched: Sql, chunking: Chunking) -> exp.Select:
     columns = [sql.col(name) for name in names]
-    spread = sql.select(*columns, sql.col("lo"), sql.col("hi"), sql.alias(exp.Explode(this=touched), "chunk"))
+    spread = sql.select(*columns, sql.col("lo"), sql.col("hi"), sql.alias(touched, "chunk"))
     spread = spread.from_(query.subquery("w", copy=False), copy=False)
     start = sql.multiply(sql.col("chunk"), sql.num(chunking.ranks))
     end = sql.add(start.copy(), sql.num(chunking.ranks))

@@ -130,7 +130,8 @@ def _windowed(compilation: Compilation, name: Iri | Variable, inner: Pattern, sc
     if not isinstance(name, Variable):
         rows = compile_pattern(compilation, inner, scope.reading(_window(compilation.inputs, name)), demand)
         return completed(compilation, Scope(scope.source), rows, demand)
-    named = [window for window in compilation.inputs.windows if window is not None]
+    feeding = compilation.inputs.feeding
+    named = [window for window in compilation.inputs.windows if window is not None and window not in feeding]
     choices: list[Pattern] = [Join(Window(window, inner), Values((name,), ((window,),))) for window in named]
     if not choices:
         raise QueryError("WINDOW with a variable needs a named window; the query declares none")

@@ -16,6 +16,7 @@ from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile import sql
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.relation import Form
+from hydrograph.compile.reporting import Sight
 from hydrograph.rdf.terms import Iri, Variable
 from hydrograph.windows.scope import Grid
 
@@ -55,6 +56,8 @@ DOMAIN = "domain"
 """The table of the evaluated ranks `[lo, hi)`, one row for each value of the hidden keys."""
 STATIC, QUADS, GRAPHS = "static", "quads", "graphs"
 """The tables of the static default graph, of the named graphs' triples, and of the named graphs' names."""
+CLOSES = "closes"
+"""The table of the instants `t` that are reported whatever the data, where the reports form no grid."""
 MAX_ROUNDS = 1_000
 """Rounds after which a property path is given up."""
 
@@ -66,6 +69,8 @@ class SetMaking(Enum):
     """The stream carries the time of each triple's next arrival: nothing is left to do."""
     LEAD = "lead"
     """Find the next arrival with one window function."""
+    STAMPED = "stamped"
+    """The reports form no grid: the program finds them, and the ranks at which the window shows each element."""
     DONE = "done"
     """The rows come stamped, cut by chunk and disjoint: `chunk`, `lo` and `hi` stand in place of `t`."""
     NOT_NEEDED = "none"
@@ -79,10 +84,15 @@ class StreamInput:
     name: str
     """The table the program reads."""
     stream: Iri
-    grid: Grid
+    grid: Grid | None
+    """The windows in the time of the elements; None where the reports form no grid."""
     shift: int
     """The report rank at which window 0 closes: not 0 where another window of the query closes before it (S31)."""
     set_making: SetMaking
+    sight: Sight | None = None
+    """When the window shows an element, where the reports form no grid."""
+    stream_rank: int = 0
+    """The stream's place among those of the query, which orders elements of one time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,8 @@ class Program:
     """The texts of the predicates that patterns over streams name, by id."""
     order: tuple[SortKey, ...] = ()
     """How the rows of one report are ordered, where the query says so."""
+    instants: str | None = None
+    """The step that finds the reports, `r` and `t`; None where they form a grid."""
 
     @property
     def answer(self) -> str:

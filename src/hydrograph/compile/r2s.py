@@ -12,17 +12,23 @@ from hydrograph.compile.context import Compilation
 from hydrograph.compile.program import SortKey
 from hydrograph.compile.relation import Always, Ranks, Relation
 from hydrograph.compile.scope import over_domain
+from hydrograph.compile.sql import Sql
 
 
 def reported(compilation: Compilation, inner: Relation, order: tuple[SortKey, ...] = ()) -> Relation:
     """Return rows stamped with ranks: static ones are valid at every rank that is evaluated."""
-    if isinstance(inner.validity, Always) and compilation.inputs.keys and not order:
+    keyed = compilation.inputs.keys or compilation.ranked is not None
+    if isinstance(inner.validity, Always) and keyed and not order:
         return over_domain(compilation, inner)
     columns = [sql.col(name) for name in (*inner.all_columns(), *(key.column for key in order))]
     if isinstance(inner.validity, Always):
-        columns += [sql.alias(sql.parameter("k_from"), "lo"), sql.alias(sql.parameter("k_to"), "hi")]
-        inner = replace(inner, validity=Ranks())
+        columns += [sql.alias(_first(compilation), "lo"), sql.alias(compilation.rank_behind(), "hi")]
+        inner = replace(inner, validity=compilation.ranks())
     return compilation.step(inner, sql.from_(sql.select(*columns), inner.name), "answer")
+
+
+def _first(compilation: Compilation) -> Sql:
+    return sql.parameter("k_from") if compilation.ranked is None else sql.cast(sql.num(0), "BIGINT")
 
 
 def differences(compilation: Compilation, inner: Relation, operator: StreamOperator, *, as_set: bool) -> Relation:
@@ -55,9 +61,10 @@ def differences(compilation: Compilation, inner: Relation, operator: StreamOpera
         )
         changed = sql.more(sql.col("m"), sql.num(0)) if entering else sql.less(sql.col("m"), sql.num(0))
         query = query.where(changed, copy=False)
-    query = query.where(
-        sql.less(sql.col("r"), sql.parameter("k_to")), sql.at_least(sql.col("r"), sql.parameter("r_from")), copy=False
-    )
+    within = [sql.less(sql.col("r"), compilation.rank_behind())]
+    if compilation.ranked is None:
+        within.append(sql.at_least(sql.col("r"), sql.parameter("r_from")))
+    query = query.where(*within, copy=False)
     relation = Relation(inner.name, inner.forms, inner.certain, keys, Always(), inner.names)
     return compilation.step(relation, query, operator.value)
 

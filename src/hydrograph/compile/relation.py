@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
+from sqlglot import exp
+
 from hydrograph.compile import sql
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
@@ -97,6 +99,8 @@ class Ranks:
 
     lo: str = "lo"
     hi: str = "hi"
+    instants: str | None = None
+    """The step that says which instant a rank is; None where the reports form a grid."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -105,6 +109,32 @@ class Ranks:
 
 
 Validity: TypeAlias = Always | Ranks
+
+
+REPORT_FIRST, REPORT_STEP = "report_first", "report_step"
+"""Parameters of a program whose reports form a grid: the instant of rank 0 and the distance of two, in ms (S28)."""
+
+
+def instant_of(validity: Ranks) -> Sql:
+    """Return the time of the report at which a row is valid, which must be one."""
+    if validity.instants is not None:
+        return _looked_up(validity, "t")
+    first, step = (sql.cast(sql.parameter(name), "BIGINT") for name in (REPORT_FIRST, REPORT_STEP))
+    return sql.add(first, sql.multiply(sql.col(validity.lo), step))
+
+
+def instant_name(validity: Ranks) -> Sql:
+    """Return a text that names the report at which a row is valid, the same in every replay."""
+    if validity.instants is not None:
+        return _looked_up(validity, "name")
+    step = sql.multiply(sql.col(validity.lo), sql.parameter(REPORT_STEP))
+    return sql.cast(sql.add(sql.parameter(REPORT_FIRST), step), "TEXT")
+
+
+def _looked_up(validity: Ranks, column: str) -> Sql:
+    assert validity.instants is not None
+    found = sql.from_(sql.select(exp.Max(this=sql.col(column, "i"))), validity.instants, "i")
+    return exp.Subquery(this=found.where(sql.equal(sql.col("r", "i"), sql.col(validity.lo)), copy=False))
 
 
 def overlap(left: Validity, right: Validity, left_name: str, right_name: str) -> list[Sql]:
@@ -125,7 +155,7 @@ def intersect(left: Validity, right: Validity, left_name: str, right_name: str) 
         case Ranks(), Ranks():
             lo = sql.greatest(sql.col(left.lo, left_name), sql.col(right.lo, right_name))
             hi = sql.least(sql.col(left.hi, left_name), sql.col(right.hi, right_name))
-            return Ranks(), [sql.alias(lo, "lo"), sql.alias(hi, "hi")]
+            return Ranks(instants=left.instants), [sql.alias(lo, "lo"), sql.alias(hi, "hi")]
         case Ranks(), Always():
             return left, [sql.col(column, left_name) for column in left.columns]
         case _:

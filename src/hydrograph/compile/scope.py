@@ -8,14 +8,24 @@ from typing import TypeAlias
 
 from hydrograph.algebra.nodes import Pattern
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
+from hydrograph.compile.context import Compilation, Inputs
+from hydrograph.compile.graphs import MergedGraph, NamedGraph, NamedGraphs, graph_names
 from hydrograph.compile.joins import join
 from hydrograph.compile.program import StaticInput, StreamInput
 from hydrograph.compile.relation import Always, Demand, Part, Ranks, Relation
 from hydrograph.rdf.terms import Variable
 
-Source: TypeAlias = StreamInput | StaticInput | NamedGraph | NamedGraphs | None
+Source: TypeAlias = StreamInput | StaticInput | NamedGraph | NamedGraphs | MergedGraph | None
+
+
+def default_source(inputs: Inputs) -> Source:
+    """Return what patterns outside of all blocks read: static data, and windows that feed the default graph (A9)."""
+    static = inputs.statics.get(None)
+    streams = tuple(inputs.windows[name] for name in inputs.feeding)
+    if not streams:
+        return static
+    has_static = static is not None or bool(inputs.merged and inputs.quads is not None)
+    return streams[0] if len(streams) == 1 and not has_static else MergedGraph(streams, static, has_static)
 
 
 @dataclass(frozen=True, slots=True)

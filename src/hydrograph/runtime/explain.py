@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from hydrograph.algebra.queries import NamedWindow, StreamOperator
+from hydrograph.compile.reporting import Counted, Everything, Timed, Unit
+from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.kernels import called
 from hydrograph.runtime.plan import Plan
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
+from hydrograph.windows.report import Multi, When
+from hydrograph.windows.tick import Tick
+
+_OPERATORS = {
+    StreamOperator.RSTREAM: "all answers that hold then",
+    StreamOperator.ISTREAM: "the answers that did not hold at the report before",
+    StreamOperator.DSTREAM: "the answers that held at the report before and no longer do",
+}
 
 
 def windows_in_words(plan: Plan) -> str:
@@ -12,23 +23,56 @@ def windows_in_words(plan: Plan) -> str:
     lines = []
     for window in plan.query.windows:
         assert window.name is not None
-        grid = plan.windows[window.name]
-        lines.append(
-            f"window <{window.name.value}> holds the last {spoken(grid.width)} of stream <{window.stream.value}>, "
-            f"every {spoken(grid.step)}: an element at t is in it while open <= t < close"
-        )
-        scopes = ", ".join(str(grid.scope(k)) for k in range(3))
-        lines.append(f"  windows from t0 = {grid.t0}: {scopes}, … (milliseconds of event time)")
-        if grid.width < grid.step:
-            lines.append(f"  between two windows lies a gap of {spoken(grid.step - grid.width)}: nothing there counts")
-    words = {
-        "rstream": "all answers that hold then",
-        "istream": "the answers that did not hold at the report before",
-        "dstream": "the answers that held at the report before and no longer do",
-    }
-    lines.append(f"reports when a window closes ({plan.profile.name}), and gives {words[plan.operator.value]}")
+        lines += _window_in_words(plan, window.name, window)
+    lines.append(f"{_reports_in_words(plan)} ({plan.profile.name}), and gives {_OPERATORS[plan.operator]}")
+    if plan.profile.r2s_set and plan.operator is not StreamOperator.RSTREAM:
+        lines.append("  answers are compared as sets: how often one holds does not matter")
+    if plan.profile.report.non_empty:
+        lines.append("nothing is reported while no window has content")
     lines.append("an empty answer is reported too" if plan.profile.emit_empty else "an empty answer is not reported")
     return "\n".join(lines)
+
+
+def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
+    fed = "one that feeds the default graph" if name in plan.feeding else f"<{name.value}>"
+    stream = f"stream <{window.stream.value}>"
+    match plan.sights[name]:
+        case Timed(_, delay):
+            grid = plan.windows[name]
+            every = "continuously" if grid.slide is None else f"every {spoken(grid.step)}"
+            ago = f", as it was {spoken(delay)} before" if delay else ""
+            lines = [
+                f"window {fed} holds the last {spoken(grid.width)} of {stream}{ago}, {every}: "
+                "an element at t is in it while open <= t < close"
+            ]
+            if not plan.is_placed:
+                return [*lines, "  windows are counted from the first element on"]
+            if grid.slide is not None:
+                scopes = ", ".join(str(grid.scope(k)) for k in range(3))
+                lines.append(f"  windows from t0 = {grid.t0}: {scopes}, … (milliseconds of event time)")
+            if grid.width < grid.step:
+                gap = spoken(grid.step - grid.width)
+                lines.append(f"  between two windows lies a gap of {gap}: nothing there counts")
+            return lines
+        case Counted(size, slide, unit):
+            what = "elements of its newest instant" if unit is Unit.TIMES else f"last {size} {unit.value}"
+            return [f"window {fed} holds the {what} of {stream}, every {slide}; an element is never split"]
+        case Everything():
+            return [f"window {fed} holds all of {stream} since t0"]
+
+
+def _reports_in_words(plan: Plan) -> str:
+    policy = plan.profile.report
+    one = "each element of one time is an instant of its own" if plan.tick is Tick.TUPLE else ""
+    match policy.when:
+        case When.WINDOW_CLOSE:
+            windows = "a window closes" if policy.multi is Multi.ANY else "all windows close"
+            return f"reports when {windows}"
+        case When.CONTENT_CHANGE:
+            ends = " or leaves one" if policy.expiry else ""
+            return f"reports when an element enters a window{ends}{'; ' + one if one else ''}"
+        case When.PERIODIC:
+            return f"reports every {spoken(policy.period or 1)} from t0 on"
 
 
 def spoken(duration: Duration) -> str:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.compile.relation import Encoded, Part, part_of
+from hydrograph.compile.reporting import Timed
 from hydrograph.runtime.kernels import called
 from hydrograph.runtime.placement.spark import register
 from hydrograph.runtime.plan import Plan
+from hydrograph.windows.report import When
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 def answer_frame(raw: DataFrame, program: Program, plan: Plan) -> DataFrame:
@@ -20,10 +22,45 @@ def answer_frame(raw: DataFrame, program: Program, plan: Plan) -> DataFrame:
     from pyspark.sql import functions as f
 
     grid = plan.grid
-    close = f.lit(grid.first_close) + f.col("r") * f.lit(grid.step)
-    single = plan.scope(0) is not None
-    opened = close - f.lit(grid.width) if single else f.lit(None).cast("bigint")
-    columns = [opened.alias("open"), (close if single else f.lit(None).cast("bigint")).alias("close"), close.alias("t")]
+    t = f.lit(grid.first_close) + f.col("r") * f.lit(grid.step)
+    return raw.select(*_window(plan, t), t.alias("t"), *_texts(raw, program))
+
+
+def found_frame(raw: DataFrame, instants: DataFrame, program: Program, plan: Plan) -> DataFrame:
+    """Return the same where the reports form no grid: a program has found them."""
+    from pyspark.sql import functions as f
+
+    joined = raw.join(instants.select("r", f.col("t").alias("report_t")), "r")
+    t = f.col("report_t")
+    return joined.select(*_window(plan, t), t.alias("t"), *_texts(joined, program))
+
+
+def _window(plan: Plan, t: Column) -> list[Column]:
+    """Return open and close of the window that a report belongs to: all close then, and have the same scope (A11)."""
+    from pyspark.sql import functions as f
+
+    nothing = f.lit(None).cast("bigint")
+    sights = list(plan.sights.values())
+    timed = [sight for sight in sights if isinstance(sight, Timed)]
+    scopes = {(sight.grid.width, sight.delay) for sight in timed}
+    if plan.profile.report.when is not When.WINDOW_CLOSE or len(timed) < len(sights) or len(scopes) > 1:
+        return [nothing.alias("open"), nothing.alias("close")]
+    ((width, delay),) = scopes
+    together = f.lit(True)  # noqa: FBT003
+    for sight in timed:
+        first = sight.grid.first_close
+        together &= (t >= f.lit(first)) & ((t - f.lit(first)) % f.lit(sight.grid.step) == 0)
+    close = t - f.lit(delay)
+    return [
+        f.when(together, close - f.lit(width)).alias("open"),
+        f.when(together, close).alias("close"),
+    ]
+
+
+def _texts(raw: DataFrame, program: Program) -> list[Column]:
+    from pyspark.sql import functions as f
+
+    columns = []
     for output in program.outputs:
         if isinstance(output.form, Encoded) and Part.TEXT not in output.form.parts:
             columns.append(f.lit(None).cast("string").alias(output.variable.name))
@@ -32,4 +69,4 @@ def answer_frame(raw: DataFrame, program: Program, plan: Plan) -> DataFrame:
         for kernel in called(text):
             register(raw.sparkSession, kernel)
         columns.append(f.expr(text).alias(output.variable.name))
-    return raw.select(*columns)
+    return columns

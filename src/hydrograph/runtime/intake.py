@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hydrograph.compile.leaves import prepared
@@ -67,22 +67,26 @@ class Intake:
 
     def span(self, known: Mapping[Iri, Bounds]) -> tuple[Instant, Instant] | None:
         """Return the first and the last event time that lies in a window."""
-        ends = [self._ends(window.stream, window.name, known) for window in self.plan.query.windows]
-        found = [end for end in ends if end is not None]
+        found = [end for end in self.held(known).values() if end is not None]
         return (min(first for first, _ in found), max(last for _, last in found)) if found else None
+
+    def held(self, known: Mapping[Iri, Bounds]) -> dict[Iri, tuple[Instant, Instant] | None]:
+        """Return for each window the first and the last event time that lies in it."""
+        windows = [(window.name, window.stream) for window in self.plan.query.windows if window.name is not None]
+        return {name: self._ends(stream, name, known) for name, stream in windows}
 
     def _ends(self, stream: Iri, window: Iri | None, known: Mapping[Iri, Bounds]) -> tuple[Instant, Instant] | None:
         assert window is not None
-        grid, bounds = self.plan.windows[window], known[stream]
+        grid, bounds = self.plan.windows.get(window), known[stream]
         if bounds.first is None or bounds.last is None:
             return None
-        if grid.width >= grid.step and bounds.first >= grid.t0:
+        if (grid is None or grid.width >= grid.step) and bounds.first >= self.plan.t0:
             return bounds.first, bounds.last
         from pyspark.sql import functions as f
 
         frame = sources.events_on_spark(self.streams[stream], self.placed.session, known=bounds)
-        kept = frame.where(f.col("t") >= f.lit(grid.t0))
-        if grid.width < grid.step:
+        kept = frame.where(f.col("t") >= f.lit(self.plan.t0))
+        if grid is not None and grid.width < grid.step:
             kept = kept.where(f.pmod(f.col("t") - f.lit(grid.open(0)), f.lit(grid.step)) < f.lit(grid.width))
         with sources.data_errors():
             row = collect(kept.agg(f.min("t").alias("a"), f.max("t").alias("b"))).to_pylist()[0]
@@ -92,12 +96,25 @@ class Intake:
         """Make the tables through which the program reads the streams."""
         for name, stream in self.streams.items():
             read = _Read.of(program, name)
-            frame = sources.events_on_spark(stream, self.placed.session, known=known[name], predicates=read.texts)
+            frame = sources.events_on_spark(
+                stream, self.placed.session, need_seq=read.needs_seq, known=known[name], predicates=read.texts
+            )
             if stream.manifest is None:
                 frame = read.narrowed(frame)
                 if len(read.done) > 1 or (not read.done and read.places > 1):
                     frame = self.placed.keep(frame)
             self._name(program, chunks, ranks, read, frame)
+
+    def add_times(self, windows: list[StreamInput], known: Mapping[Iri, Bounds]) -> list[StreamInput]:
+        """Name the times of all events, whatever they say; return the windows over those."""
+        found = []
+        for window in windows:
+            name = f"{window.name}_times"
+            stream, bounds = self.streams[window.stream], known[window.stream]
+            frame = sources.events_on_spark(stream, self.placed.session, known=bounds)
+            self.placed.add_frame(name, frame.select("t"))
+            found.append(replace(window, name=name))
+        return found
 
     def asked(self, after: Instant | None, until: Instant | None) -> Ranks:
         """Return the reports in `(after, until]`, without bounds those before and after any event."""
@@ -194,6 +211,10 @@ class _Read:
     @property
     def places(self) -> int:
         return sum(map(len, self.tables.values()))
+
+    @property
+    def needs_seq(self) -> bool:
+        return any("seq" in place.columns for places in self.tables.values() for place in places)
 
     @property
     def done(self) -> list[StreamInput]:

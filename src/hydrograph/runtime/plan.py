@@ -1,17 +1,19 @@
-"""From query text to a program: dialect, profile, window grids, optimised algebra, SQL."""
+"""From query text to a program: dialect, profile, windows placed in time, optimised algebra, SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from hydrograph.algebra.nodes import Bgp, Filter, Join, Pattern, Project, Window
-from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
+from hydrograph.algebra.queries import ContinuousQuery, NamedWindow, Select, StreamOperator
 from hydrograph.algebra.walk import children
-from hydrograph.algebra.windows import TimeWindow
+from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.compile.compiler import answer_columns, compile_query, has_order
 from hydrograph.compile.context import Inputs
 from hydrograph.compile.program import (
+    CLOSES,
     DOMAIN,
     GRAPHS,
     QUADS,
@@ -22,14 +24,16 @@ from hydrograph.compile.program import (
     StaticInput,
     StreamInput,
 )
+from hydrograph.compile.reporting import Counted, Everything, Sight, Timed, Timeline, Unit
 from hydrograph.errors import QueryError, UnsupportedError
-from hydrograph.language.words import in_words
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.rdf.terms import Iri
-from hydrograph.temporal import Instant, Interval
-from hydrograph.windows.profile import Profile
-from hydrograph.windows.report import When
+from hydrograph.temporal import Duration, Instant, Interval
+from hydrograph.windows.content import WindowedStream, place
+from hydrograph.windows.profile import Origin, Profile
+from hydrograph.windows.report import EVERYTHING, Multi, Policy, Range, When, check_closing, scope_at
 from hydrograph.windows.scope import Grid
+from hydrograph.windows.tick import Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class Facts:
     exact_numbers: bool = False
     named: bool = False
     """Whether static named graphs are given."""
+    within: Range = EVERYTHING
+    """The reports that are asked for, where they form no grid."""
+    bucket: Duration = 1
+    """How many milliseconds running sums take at a time, see `Timeline`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +59,69 @@ class Plan:
     """A query with its windows placed in time; what is left is data."""
 
     query: ContinuousQuery
+    """Every window has a name here, also those in `feeding`."""
     profile: Profile
-    operator: StreamOperator
+    """With what the text of the query says itself."""
     t0: Instant
-    grid: Grid
-    """The reports: rank k is `grid.close(k)` (S18)."""
-    windows: Mapping[Iri, Grid]
     pattern: Pattern
+    feeding: tuple[Iri, ...] = ()
+    """The windows that feed the default graph."""
+    is_placed: bool = True
+    """False until the first event has told t0, see `starting`."""
+    sights: Mapping[Iri, Sight] = field(default_factory=dict)
+    reports: Grid | None = None
+    """The reports: rank k is `close(k)` (S18); None where they form no grid."""
+
+    @property
+    def operator(self) -> StreamOperator:
+        """What is made of the answers."""
+        return self.profile.operator
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of the reports, where they form one."""
+        assert self.reports is not None, "the reports of this query form no grid"
+        return self.reports
+
+    @property
+    def tick(self) -> Tick:
+        """The tick in force: count windows live on single arrivals, whatever the profile says (S11, A5)."""
+        counts = any(isinstance(window.definition, CountWindow) for window in self.query.windows)
+        return Tick.TUPLE if counts else self.profile.tick
+
+    @property
+    def windows(self) -> Mapping[Iri, Grid]:
+        """The time windows, in the time of their elements: a past window holds them `delay` before it is reported."""
+        found = {}
+        for name, sight in self.sights.items():
+            if isinstance(sight, Timed):
+                found[name] = replace(sight.grid, t0=sight.grid.t0 - sight.delay)
+        return found
+
+    def starting(self, first: Instant | None) -> Plan:
+        """Return the plan placed by the time of the first event, where nobody has given t0 (A2)."""
+        if self.is_placed:
+            return self
+        return _placed(replace(self, t0=self.profile.start_at(first), is_placed=True))
 
     def program(
         self, facts: Facts, chunking: Chunking | None = None, keys: tuple[str, ...] = (), prefix: str = ""
     ) -> Program:
         """Return the program that answers the query over data of this kind; its tables' names start with `prefix`."""
-        windows: dict[Iri | None, StreamInput] = {}
-        for number, window in enumerate(self.query.windows):
-            if window.name is None:
-                raise UnsupportedError("a window without a name is not supported yet")
-            making = facts.set_making.get(window.stream, SetMaking.LEAD)
-            grid = self.windows[window.name]
-            shift = (grid.first_close - self.grid.first_close) // self.grid.step
-            windows[window.name] = StreamInput(f"{prefix}w{number}", window.stream, grid, shift, making)
+        named = zip(self.query.windows, self.inputs(facts, prefix), strict=True)
+        windows: dict[Iri | None, StreamInput] = {window.name: source for window, source in named}
+        timeline = None
+        if self.reports is None:
+            timeline = Timeline(
+                policy=self.profile.report,
+                tick=self.tick,
+                t0=self.t0,
+                closes=f"{prefix}{CLOSES}",
+                after=facts.within.after,
+                until=facts.within.until,
+                bucket=facts.bucket,
+                shared=self.window_leaves() > 1,
+            )
         inputs = Inputs(
             windows,
             {None: StaticInput(f"{prefix}{STATIC}")} if facts.static else {},
@@ -83,9 +134,27 @@ class Plan:
             merged=self.query.dataset.default if facts.named else (),
             only=self.query.dataset.named if self.query.dataset.default or self.query.dataset.named else None,
             domain=f"{prefix}{DOMAIN}",
+            feeding=self.feeding,
+            timeline=timeline,
         )
         query = ContinuousQuery(self.query.form, self.pattern, self.query.windows, self.query.dataset)
         return compile_query(query, inputs, self.operator, set_differences=self.profile.r2s_set)
+
+    def inputs(self, facts: Facts, prefix: str = "") -> list[StreamInput]:
+        """Return what a program may read of each window of the query."""
+        return [self._input(f"{prefix}w{number}", window, facts) for number, window in enumerate(self.query.windows)]
+
+    def _input(self, table: str, window: NamedWindow, facts: Facts) -> StreamInput:
+        assert window.name is not None
+        sight = self.sights[window.name]
+        if self.reports is None:
+            ranks = list(dict.fromkeys(each.stream for each in self.query.windows))
+            place = ranks.index(window.stream)
+            return StreamInput(table, window.stream, None, 0, SetMaking.STAMPED, sight, place)
+        assert isinstance(sight, Timed)
+        shift = (sight.grid.first_close - self.reports.first_close) // self.reports.step
+        making = facts.set_making.get(window.stream, SetMaking.LEAD)
+        return StreamInput(table, window.stream, self.windows[window.name], shift, making)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -97,45 +166,108 @@ class Plan:
         """Whether the rows of a report have an order of their own."""
         return self.operator is StreamOperator.RSTREAM and has_order(self.query)
 
+    @property
+    def needs_content(self) -> bool:
+        """Whether reports that form a grid are left out where no window has content (S13)."""
+        return self.reports is not None and self.profile.report.non_empty
+
     def scope(self, rank: int) -> Interval | None:
         """Return the window a report belongs to, None where windows of different scopes close together (A11)."""
-        return self.grid.scope(rank) if len(set(self.windows.values())) == 1 else None
+        if len(set(self.sights.values())) > 1:
+            return None
+        return next(iter(self.windows.values())).scope(rank)
+
+    def scope_at(self, t: Instant) -> Interval | None:
+        """Return the window that a report at a time belongs to, where the reports form no grid (A11)."""
+        if self.profile.report.when is not When.WINDOW_CLOSE:
+            return None
+        windows = [WindowedStream(window.definition, (), 0, *self._grid(window)) for window in self.query.windows]
+        return scope_at(windows, t)
+
+    def _grid(self, window: NamedWindow) -> tuple[Grid | None, Duration]:
+        assert window.name is not None
+        sight = self.sights[window.name]
+        return (sight.grid, sight.delay) if isinstance(sight, Timed) else (None, 0)
 
     def window_leaves(self) -> int:
         """Return how many triple patterns read windows: joins of two or more are worth chunks."""
-        return _window_leaves(self.pattern)
+        return _window_leaves(self.pattern, inside=bool(self.feeding))
 
 
-def plan(query: ContinuousQuery, profile: Profile, t0: Instant, rules: tuple[Rule, ...] = RULES) -> Plan:
-    """Place the windows of a query in time and optimise its pattern."""
-    if query.every is not None:
-        raise UnsupportedError("COMPUTED EVERY is not supported yet; reports come when a window closes")
-    if profile.report.when is not When.WINDOW_CLOSE or profile.report.non_empty:
-        raise UnsupportedError(f"the report strategy of preset {profile.name!r} is not supported yet")
+def plan(query: ContinuousQuery, profile: Profile, t0: Instant | None, rules: tuple[Rule, ...] = RULES) -> Plan:
+    """Place the windows of a query in time and optimise its pattern.
+
+    Without t0 the profile says where it lies; if that is at the first event, the plan is still to be placed.
+    """
     if not query.windows:
         raise QueryError("expected a window (FROM NAMED WINDOW … ON … [RANGE … STEP …]), got a query without one")
-    grids: dict[Iri, Grid] = {}
-    for window in query.windows:
-        definition = profile.windowing(window.definition)
-        if window.name is None:
-            raise UnsupportedError(
-                f"windows that feed the default graph, such as that of <{window.stream.value}>, are not supported yet; "
-                "look into them with WINDOW blocks (RSP-QL)"
-            )
-        if not isinstance(definition, TimeWindow) or definition.slide is None:
-            raise UnsupportedError(f"{in_words(definition)} is not supported yet; give it RANGE and STEP")
-        grids[window.name] = Grid.of(definition, t0, profile.align)
-    operator = query.operator or profile.operator
-    return Plan(query, profile, operator, t0, _reports(list(grids.values())), grids, optimize(query.pattern, rules))
+    profile = profile.of(query)
+    windows: list[NamedWindow] = []
+    feeding: list[Iri] = []
+    for number, window in enumerate(query.windows, 1):
+        name = window.name
+        if name is None:
+            name = Iri(f"urn:hydrograph:default-graph:{number}")
+            feeding.append(name)
+        windows.append(replace(window, name=name, definition=profile.windowing(window.definition)))
+    known = 0 if t0 is None and profile.origin is Origin.EPOCH else t0
+    planned = Plan(
+        query=replace(query, windows=tuple(windows)),
+        profile=profile,
+        t0=0 if known is None else known,
+        pattern=optimize(query.pattern, rules),
+        feeding=tuple(feeding),
+        is_placed=known is not None,
+    )
+    return _placed(planned)
 
 
-def _reports(grids: list[Grid]) -> Grid:
-    """Return the grid of the reports: that of the window which closes first, if all closes fall on it (S31)."""
-    first = min(grids, key=lambda grid: grid.first_close)
-    for grid in grids:
-        if grid.step != first.step or (grid.first_close - first.first_close) % first.step:
-            raise UnsupportedError("several windows with different closes are not supported yet; give them one STEP")
-    return first
+def _placed(planned: Plan) -> Plan:
+    """Lay the windows on the time line from t0 on."""
+    profile = planned.profile
+    sights: dict[Iri, Sight] = {}
+    for window in planned.query.windows:
+        assert window.name is not None
+        placed = place(window.definition, (), t0=planned.t0, align=profile.align)
+        sights[window.name] = _sight(window.definition, placed, planned.tick)
+    grids = [sight.grid if isinstance(sight, Timed) else None for sight in sights.values()]
+    policy = profile.report
+    if policy.when is When.WINDOW_CLOSE:
+        check_closing(grids, policy.multi)
+    elif policy.when is When.PERIODIC and (policy.period is None or policy.period <= 0):
+        raise UnsupportedError(f"periodic reporting needs a period above zero, got {policy.period}; say --every")
+    return replace(planned, sights=sights, reports=_grid_of(policy, profile.operator, grids))
+
+
+def _sight(definition: WindowDefinition, placed: WindowedStream, tick: Tick) -> Sight:
+    """Return when a window shows an element."""
+    match definition:
+        case TimeWindow() | PastWindow():
+            assert placed.grid is not None
+            return Timed(placed.grid, placed.delay)
+        case CountWindow(size, slide, triples):
+            return Counted(size, slide, Unit.TRIPLES if triples else Unit.ELEMENTS)
+        case NowWindow():
+            return Counted(1, 1, Unit.TIMES if tick is Tick.TIME else Unit.ELEMENTS)
+        case AllWindow():
+            return Everything()
+        case _:
+            assert_never(definition)
+
+
+def _grid_of(policy: Policy, operator: StreamOperator, grids: Sequence[Grid | None]) -> Grid | None:
+    """Return the grid of the reports: that of the window which closes first, if all closes fall on it (S31).
+
+    Where silent reports are left out, a difference is to the report before (S29), which may not be the window before.
+    """
+    if policy.when is not When.WINDOW_CLOSE or (policy.non_empty and operator is not StreamOperator.RSTREAM):
+        return None
+    timed = [grid for grid in grids if grid is not None]
+    if len(timed) != len(grids):
+        return None
+    first = min(timed, key=lambda grid: grid.first_close)
+    same = all(grid.step == first.step and not (grid.first_close - first.first_close) % first.step for grid in timed)
+    return first if same and (len(set(timed)) == 1 or policy.multi is not Multi.ALL) else None
 
 
 def _window_leaves(pattern: Pattern, *, inside: bool = False) -> int:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import pyarrow as pa
 
-from hydrograph.compile.program import Chunking, Program
+from hydrograph.compile.program import Chunking, Program, StreamInput
+from hydrograph.compile.reporting import Timed
+from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row
-from hydrograph.temporal import Instant
+from hydrograph.temporal import Duration, Instant
+from hydrograph.windows.report import Held, Range, When, closing_times, period_times
+from hydrograph.windows.scope import Grid
+from hydrograph.windows.tick import Tick
 
 _CHUNK_WINDOWS = 8
 """Windows in a chunk: one row in eight stands in two chunks, and recurring keys meet only inside one."""
@@ -39,7 +45,7 @@ def report_ranks(
     grid = plan.grid
     start, end = 0, 0
     if bounds is not None:
-        windows = [(window, _shift(plan, window.first_close)) for window in plan.windows.values()]
+        windows = [(plan.windows[name], _shift(plan, closes)) for name, closes in _first_closes(plan).items()]
         start = min(window.lo(bounds[0]) + shift for window, shift in windows)
         end = max(window.hi(bounds[1]) + shift for window, shift in windows)
     if after is not None:
@@ -49,20 +55,59 @@ def report_ranks(
     return Ranks(start, max(start, end))
 
 
+def known_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Table:
+    """Return the reports that closes and periods make, where the reports form no grid (S13, S31).
+
+    `held` are the times of the first and the last event that lie in each window.
+    """
+    policy = plan.profile.report
+    windows: list[tuple[Grid | None, Held]] = []
+    for name, sight in plan.sights.items():
+        known = held[name]
+        if isinstance(sight, Timed):
+            windows.append((sight.grid, known and (known[0] + sight.delay, known[1] + sight.delay)))
+        else:
+            windows.append((None, known))
+    match policy.when:
+        case When.WINDOW_CLOSE:
+            times = closing_times([(grid, known) for grid, known in windows if grid is not None], policy.multi, within)
+        case When.PERIODIC:
+            times = period_times(windows, policy.period, within, plan.t0)
+        case When.CONTENT_CHANGE:
+            times = []
+        case _:
+            assert_never(policy.when)
+    return pa.table({"t": pa.array(times, pa.int64())})
+
+
+def _first_closes(plan: Plan) -> dict[Iri, Instant]:
+    return {name: sight.grid.first_close for name, sight in plan.sights.items() if isinstance(sight, Timed)}
+
+
 def _shift(plan: Plan, first_close: Instant) -> int:
     return (first_close - plan.grid.first_close) // plan.grid.step
 
 
 def parameters(plan: Plan, program: Program, ranks: Ranks) -> dict[str, int]:
     """Return the numbers a program is run with."""
+    if plan.reports is None:
+        return {"k_from": 0, "k_to": ranks.end}
     grid = plan.grid
     values = {"k_from": ranks.start, "k_to": ranks.end, "r_from": ranks.start}
     values |= {"report_first": grid.first_close, "report_step": grid.step}
     for stream in program.streams:
-        first, last = ranks.start - stream.shift, ranks.end - 1 - stream.shift
-        values[f"{stream.name}_from"] = max(stream.grid.t0, stream.grid.open(first))
-        values[f"{stream.name}_to"] = stream.grid.close(last)
+        values |= event_bounds(stream, ranks)
     return values
+
+
+def event_bounds(stream: StreamInput, ranks: Ranks) -> dict[str, int]:
+    """Return the times between which the events of a window lie that count at these ranks."""
+    assert stream.grid is not None
+    first, last = ranks.start - stream.shift, ranks.end - 1 - stream.shift
+    return {
+        f"{stream.name}_from": max(stream.grid.t0, stream.grid.open(first)),
+        f"{stream.name}_to": stream.grid.close(last),
+    }
 
 
 def chunking(plan: Plan, ranks: Ranks, partitions: int) -> Chunking | None:
@@ -71,6 +116,38 @@ def chunking(plan: Plan, ranks: Ranks, partitions: int) -> Chunking | None:
     if plan.window_leaves() < 2 or len(ranks) < 2 * length:
         return None
     return Chunking(length, partitions)
+
+
+_BUCKETS = 256
+"""Parts of the time line that running sums are taken over, one after the other in each."""
+
+
+def expected_ranks(rows: int, bounds: tuple[Instant, Instant] | None) -> tuple[Ranks, Duration]:
+    """Return more ranks than reports can be where they form no grid, and the length of a bucket of time."""
+    span = 0 if bounds is None else bounds[1] - bounds[0]
+    return Ranks(0, 2 * rows + span + 2), max(1, span // _BUCKETS)
+
+
+def sparse_chunking(plan: Plan, rows: int, bounds: tuple[Instant, Instant] | None, partitions: int) -> Chunking | None:
+    """Return how to cut reports that form no grid by rank; None where there is too little to cut (A14).
+
+    A chunk is to be as long as some windows: as many reports as there are elements in them, if content change reports.
+    """
+    windows = [sight.grid for sight in plan.sights.values() if isinstance(sight, Timed)]
+    if plan.window_leaves() < 2 or bounds is None or not windows or len(windows) < len(plan.sights):
+        return None
+    span, width = bounds[1] - bounds[0] + 1, max(grid.width for grid in windows)
+    if span < 2 * _CHUNK_WINDOWS * width:
+        return None
+    policy = plan.profile.report
+    if policy.when is When.CONTENT_CHANGE:
+        reports = min(rows, span) if plan.tick is Tick.TIME else rows
+    elif policy.when is When.PERIODIC:
+        assert policy.period is not None
+        reports = span // policy.period
+    else:
+        reports = sum(span // grid.step for grid in windows)
+    return Chunking(max(1, reports * _CHUNK_WINDOWS * width // span), partitions)
 
 
 def overlap(plan: Plan) -> int:
@@ -97,16 +174,40 @@ def domain_table(rows: list[dict[str, int]], chunks: Chunking | None, keys: tupl
     return pa.Table.from_pylist(rows, pa.schema([(name, pa.int64()) for name in names]))
 
 
-def reports_of(plan: Plan, ranks: Ranks, rows: Mapping[int, Sequence[Row]]) -> Iterator[Report]:
-    """Return one report for every rank, empty ones included, rows sorted by ORDER BY or by their texts (A11)."""
-    names = plan.variables
+def instants_of(plan: Plan, ranks: Ranks, held: frozenset[int] | None = None) -> Iterator[tuple[int, Instant, None]]:
+    """Return rank and time of the reports that form a grid; `held` are those at which a window has content."""
     for rank in range(ranks.start, ranks.end):
-        scope = plan.scope(rank)
-        opened, close = (None, None) if scope is None else (scope.start, scope.end)
+        if held is None or rank in held:
+            yield rank, plan.grid.close(rank), None
+
+
+def found_instants(table: pa.Table) -> Iterator[tuple[int, Instant, int | None]]:
+    """Return rank and time of the reports that a program has found, and the element that made each alone."""
+    columns = (table.column(name).to_pylist() for name in ("r", "t", "seq"))
+    return iter(sorted(zip(*columns, strict=True), key=lambda each: each[0]))
+
+
+def reports_of(
+    plan: Plan, ranks: Ranks, rows: Mapping[int, Sequence[Row]], held: frozenset[int] | None = None
+) -> Iterator[Report]:
+    """Return a report for every rank of a grid, see `instants_of` and `reports_at`."""
+    return reports_at(plan, instants_of(plan, ranks, held), rows)
+
+
+def reports_at(
+    plan: Plan, instants: Iterable[tuple[int, Instant, int | None]], rows: Mapping[int, Sequence[Row]]
+) -> Iterator[Report]:
+    """Return a report for every instant, rows sorted by ORDER BY or by their texts (A11); empty ones as asked (S14)."""
+    names = plan.variables
+    for rank, t, seq in instants:
         found = rows.get(rank, ())
+        if not found and not plan.profile.emit_empty:
+            continue
+        scope = plan.scope_at(t) if plan.reports is None else plan.scope(rank)
+        opened, close = (None, None) if scope is None else (scope.start, scope.end)
         if not plan.is_ordered:
             found = sorted(found, key=_sort_key)
-        yield Report(plan.grid.close(rank), opened, close, names, tuple(found))
+        yield Report(t, opened, close, names, tuple(found), seq)
 
 
 def _sort_key(row: Row) -> list[str]:

@@ -30,6 +30,8 @@ class Report:
     close: Instant | None
     variables: tuple[str, ...]
     rows: tuple[Row, ...]
+    seq: int | None = None
+    """The place in its log of the element that made the report alone (S12)."""
 
     def terms(self) -> list[tuple[Term | None, ...]]:
         """Return the rows as terms."""
@@ -42,6 +44,8 @@ class Report:
             for row in self.rows
         ]
         head = {"query": query, "version": version, "open": self.open, "close": self.close, "t": self.t}
+        if self.seq is not None:
+            head["seq"] = self.seq
         return json.dumps({**head, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
 
 

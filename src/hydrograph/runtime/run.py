@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 from sqlglot import exp
 
-from hydrograph.compile.finals import by_report, by_stretch
-from hydrograph.compile.program import GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
+from hydrograph.compile.finals import by_report, by_stretch, instants
+from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
 from hydrograph.errors import UsageError
 from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime import replay
+from hydrograph.runtime.content import held_ranks
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
 from hydrograph.runtime.intake import Intake, set_making
 from hydrograph.runtime.placement.local import Local, as_columns
@@ -35,6 +36,7 @@ from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
+from hydrograph.windows.report import Held, Range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +93,10 @@ class Run:
     _ranks: Ranks = field(default_factory=lambda: Ranks(0, 0))
     _program: Program | None = None
     _chunks: Chunking | None = None
+    _facts: Facts = field(default_factory=lambda: Facts({}))
+    _rows_known: int = 0
+    _held: dict[Iri, Held] = field(default_factory=dict)
+    _content: frozenset[int] | None = None
     _observing: Intake | None = None
     """Set where the query that is run tells which reports there are."""
 
@@ -122,37 +128,76 @@ class Run:
 
     @property
     def ranks(self) -> Ranks:
-        """The reports there are."""
+        """The reports there are, where they form a grid; else more than there can be."""
         if self._observing is not None:
             self._open_surveyed()
         return self._ranks
 
     def reports(self) -> Iterator[Report]:
-        """Return every report, in order, empty ones included."""
-        columns = as_columns(self._rows(by_report))
+        """Return every report, in order; empty ones as the profile says."""
+        if self.plan.reports is None:
+            table, found = self._several([by_report(self.program), instants(self.program)])
+            return replay.reports_at(self.plan, replay.found_instants(found), self._by_rank(table))
+        rows = self._by_rank(self._rows(by_report))
+        return replay.reports_of(self.plan, self._ranks, rows, self._with_content())
+
+    def _by_rank(self, table: pa.Table) -> dict[int, list[Row]]:
+        columns = as_columns(table)
         rows: dict[int, list[Row]] = defaultdict(list)
         for rank, row in zip(columns["r"], rows_of(self.program, columns), strict=True):
             rows[rank].append(row)
-        return replay.reports_of(self.plan, self._ranks, rows)
+        return rows
+
+    def _with_content(self) -> frozenset[int] | None:
+        """Return the reports of a grid at which a window has content; None where nobody asks."""
+        if self._content is None and self.plan.needs_content:
+            windows = self.plan.inputs(self._facts, self._prefix)
+            if self._spark is not None:
+                intake = Intake(self._spark, self.plan, self._streams)
+                windows = intake.add_times(windows, self._bounds)
+                with sources.data_errors():
+                    self._content = held_ranks(windows, self._spark, self._ranks)
+            else:
+                assert self._local is not None
+                self._content = held_ranks(windows, self._local, self._ranks)
+        return self._content
 
     def digests(self) -> Iterator[Digest]:
         """Return row count and hash of every report; on Spark no row ever reaches the driver for it."""
         if self._spark is None:
             yield from map(digest, self.reports())
             return
-        found = stretches(as_columns(self._rows(by_stretch)))
-        for rank, (count, hashed) in enumerate(sweep(found, self._ranks.start, self._ranks.end), self._ranks.start):
-            yield Digest(self.plan.grid.close(rank), count, hashed)
+        times: Iterator[tuple[int, Instant, int | None]]
+        if self.plan.reports is None:
+            table, found = self._several([by_stretch(self.program), instants(self.program)])
+            times, start, end = replay.found_instants(found), 0, found.num_rows
+        else:
+            table = self._rows(by_stretch)
+            start, end = self._ranks.start, self._ranks.end
+            times = replay.instants_of(self.plan, self._ranks, self._with_content())
+        sums = dict(enumerate(sweep(stretches(as_columns(table)), start, end), start))
+        for rank, t, _ in times:
+            count, hashed = sums[rank]
+            if count or self.plan.profile.emit_empty:
+                yield Digest(t, count, hashed)
 
     def frame(self) -> DataFrame:
         """Return the answers as a Spark DataFrame: `t` and one text column for each variable."""
         if self._spark is None:
             raise UsageError("a DataFrame needs Spark: choose the placement spark")
-        from hydrograph.runtime.frames import answer_frame
+        from hydrograph.runtime.frames import answer_frame, found_frame
 
         if self._observing is not None:  # nobody will be there to look at what a frame has seen
             self._open_surveyed()
+        if self.plan.reports is None:
+            finals = [by_report(self.program), instants(self.program)]
+            raw, found = self._spark.frames(self.program, finals, self._parameters())
+            return found_frame(raw, found, self.program, self.plan)
         raw = self._spark.frame(self.program, by_report(self.program), self._parameters())
+        content = self._with_content()
+        if content is not None:
+            ranks = pa.table({"r": pa.array(sorted(content), pa.int64())})
+            raw = raw.join(self._spark.session.createDataFrame(ranks), "r", "left_semi")
         return answer_frame(raw, self.program, self.plan)
 
     def pandas(self) -> pd.DataFrame:
@@ -182,6 +227,12 @@ class Run:
 
     def _parameters(self) -> dict[str, int]:
         return replay.parameters(self.plan, self.program, self._ranks)
+
+    def _several(self, finals: list[exp.Select]) -> list[pa.Table]:
+        placed = self._local or self._spark
+        assert placed is not None
+        with sources.data_errors():
+            return placed.several(self.program, finals, self._parameters())
 
     def _rows(self, final: Callable[[Program], exp.Select]) -> pa.Table:
         if self._local is not None:
@@ -266,21 +317,28 @@ class Run:
                 tally = sources.tnt.Tally()
                 placed.add_table(tables[name], sources.events_as_arrow(stream, tally))
                 self.bad_lines += tally.bad
-        ends = [self._local_bounds(placed, tables[window.stream], window.name) for window in self.plan.query.windows]
-        self._finish(making, _span(ends), exact=self._is_exact(), spark=False)
-        for stream_input in self.program.streams:
-            placed.add_alias(stream_input.name, tables[stream_input.stream])
+        if not self.plan.is_placed:
+            firsts = [placed.first_time(table) for table in tables.values()]
+            self.plan = self.plan.starting(min((t for t in firsts if t is not None), default=None))
+        for window in self.plan.query.windows:
+            assert window.name is not None
+            self._held[window.name] = self._local_bounds(placed, tables[window.stream], window.name)
+        self._rows_known = sum(placed.count(table) for table in tables.values())
+        self._finish(making, _span([*self._held.values()]), exact=self._is_exact(), spark=False)
+        for window_input in self.plan.inputs(self._facts):
+            placed.add_alias(window_input.name, tables[window_input.stream])
         self._add_tables(placed)
 
-    def _local_bounds(self, placed: Local, table: str, window: Iri | None) -> tuple[Instant, Instant] | None:
+    def _local_bounds(self, placed: Local, table: str, window: Iri) -> tuple[Instant, Instant] | None:
         """Return first and last event time in any window; gaps between windows hold nothing."""
-        assert window is not None
-        grid = self.plan.windows[window]
+        grid = self.plan.windows.get(window)
         # The remainder in a slide tells whether an event lies in a window or in the gap behind it.
-        inside = "" if grid.width >= grid.step else "AND ((t - $t0) % $step + $step) % $step < $width"
+        inside = "" if grid is None or grid.width >= grid.step else "AND ((t - $t0) % $step + $step) % $step < $width"
         row = placed.query(
             f'SELECT MIN(t) AS a, MAX(t) AS b FROM "{table}" WHERE t >= $t0 {inside}',
-            {"t0": grid.open(0), "step": grid.step, "width": grid.width} if inside else {"t0": grid.t0},
+            {"t0": grid.open(0), "step": grid.step, "width": grid.width}
+            if inside and grid is not None
+            else {"t0": self.plan.t0},
         ).to_pylist()[0]
         return None if row["a"] is None else (row["a"], row["b"])
 
@@ -288,7 +346,7 @@ class Run:
         session = self.options.session or spark_session(self.options.master, self.options.memory)
         placed = self._spark = self._stack.enter_context(Spark(session))
         intake = Intake(placed, self.plan, self._streams)
-        if not self._open_at_once(intake):
+        if not self.plan.is_placed or self.plan.reports is None or not self._open_at_once(intake):
             self._open_surveyed()
         self._add_tables(placed)
 
@@ -296,10 +354,14 @@ class Run:
         """Find out what texts hold before they are read."""
         assert self._spark is not None
         self._observing = None
+        self._bounds = Intake(self._spark, self.plan, self._streams).survey()
+        firsts = [known.first for known in self._bounds.values() if known.first is not None]
+        self.plan = self.plan.starting(min(firsts, default=None))
         intake = Intake(self._spark, self.plan, self._streams)
-        self._bounds = intake.survey()
         self.bad_lines += sum(known.bad for known in self._bounds.values())
-        self._finish(intake.making(), intake.span(self._bounds), exact=self._is_exact(), spark=True)
+        self._held = intake.held(self._bounds)
+        self._rows_known = sum(known.rows for known in self._bounds.values())
+        self._finish(intake.making(), _span([*self._held.values()]), exact=self._is_exact(), spark=True)
         intake.add(self.program, self._chunks, self._ranks, self._bounds)
 
     def _open_at_once(self, intake: Intake) -> bool:
@@ -336,14 +398,21 @@ class Run:
         exact: bool,
         spark: bool,
     ) -> None:
-        self._ranks = replay.report_ranks(self.plan, bounds, self.options.after, self.options.until)
-        chunks = replay.chunking(self.plan, self._ranks, self._partitions()) if spark else None
+        within = Range(self.options.after, self.options.until)
+        if self.plan.reports is None:
+            self._ranks, bucket = replay.expected_ranks(self._rows_known, bounds)
+            chunks = replay.sparse_chunking(self.plan, self._rows_known, bounds, self._partitions()) if spark else None
+        else:
+            self._ranks, bucket = replay.report_ranks(self.plan, bounds, within.after, within.until), 1
+            chunks = replay.chunking(self.plan, self._ranks, self._partitions()) if spark else None
         if chunks is not None:  # several patterns will read the rows: what they share is done once
             making = {name: SetMaking.DONE if how is SetMaking.LEAD else how for name, how in making.items()}
         static = self.data.static
         small = sum(table.num_rows for table in static.tables) <= _BROADCAST_ROWS
-        facts = Facts(making, static.default is not None, small, exact, static.named is not None)
-        self._program = self.plan.program(facts, chunks, prefix=self._prefix)
+        self._facts = Facts(
+            making, static.default is not None, small, exact, static.named is not None, within=within, bucket=bucket
+        )
+        self._program = self.plan.program(self._facts, chunks, prefix=self._prefix)
         self._chunks = chunks
 
     def _is_exact(self) -> bool:
@@ -372,6 +441,9 @@ class Run:
         tables = {STATIC: lambda: static.default, QUADS: static.quads, GRAPHS: static.names}
         for table in self.program.statics:
             placed.add_table(table.name, tables[table.name.removeprefix(self._prefix)]())
+        if self.plan.reports is None:
+            known = replay.known_instants(self.plan, self._held, self._facts.within)
+            placed.add_table(f"{self._prefix}{CLOSES}", known)
         if self.program.domain is not None:
             rows = replay.domain(self._chunks, self._ranks)
             placed.add_table(self.program.domain, replay.domain_table(rows, self._chunks))

@@ -50,11 +50,12 @@ class Profile:
 
         Registration has no meaning in replay, so it is the first event in canonical order; 0 if there is none.
         """
-        if t0 is not None:
-            return t0
-        if self.origin is Origin.EPOCH:
+        return self.start_at(min((element.t for element in elements), default=None)) if t0 is None else t0
+
+    def start_at(self, first: Instant | None) -> Instant:
+        """Return t0 as the origin says, given the time of the first event."""
+        if self.origin is Origin.EPOCH or first is None:
             return 0
-        first = min((element.t for element in elements), default=0)
         return first - first % self.origin_floor
 
     def of(self, query: ContinuousQuery) -> Profile:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import gcd
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from hydrograph.algebra.windows import CountWindow
 from hydrograph.errors import UnsupportedError
@@ -127,31 +127,41 @@ def scope_at(windows: Sequence[WindowedStream], t: Instant) -> Interval | None:
 
 
 def _closes(windows: Sequence[WindowedStream], multi: Multi, tick: Tick, within: Range) -> list[Moment]:
-    """Return the closes of the windows; by default from the first that holds an element to the last (A1)."""
+    """Return where the windows close: time windows on their grids, the others as elements come (A5)."""
+    check_closing([windowed.grid for windowed in windows], multi)
+    grids = [(windowed.grid, _held(windowed)) for windowed in windows if windowed.grid is not None]
+    return [*(border(t, tick) for t in closing_times(grids, multi, within)), *_ranked(windows, tick)]
+
+
+Held: TypeAlias = tuple[Instant, Instant] | None
+"""The times of the first and of the last element that lies in some window; None where there is none."""
+
+
+def check_closing(grids: Sequence[Grid | None], multi: Multi) -> None:
+    """Refuse windows that never close, and those that never do together where all have to."""
     if multi is Multi.ALL:
-        _require_meeting(windows)
-    grids = [windowed.grid for windowed in windows if windowed.grid is not None]
-    if any(grid.slide is None for grid in grids):
+        _require_meeting(grids)
+    if any(grid is not None and grid.slide is None for grid in grids):
         raise UnsupportedError("a continuously sliding window never closes; give it a slide, or report content change")
-    held = [k for windowed in windows for k in _held(windowed)]
-    first = min(held, default=None) if within.after is None else within.after + 1
-    last = max(held, default=None) if within.until is None else within.until
-    if first is None or last is None:
-        return _ranked(windows, tick)
-    sets = [{border(t, tick) for t in _closes_between(grid, first, last)} for grid in grids]
-    if not sets:
-        return _ranked(windows, tick)
-    combine: Callable[..., set[Moment]] = set.union if multi is Multi.ANY else set.intersection
-    return [*combine(*sets), *_ranked(windows, tick)]
 
 
-def _held(windowed: WindowedStream) -> list[Instant]:
-    """Return the first and the last close of the windows that hold an element."""
-    grid = windowed.grid
-    if grid is None:
+def closing_times(grids: Sequence[tuple[Grid, Held]], multi: Multi, within: Range) -> list[Instant]:
+    """Return the closes of time windows; by default from the first that holds an element to the last (A1)."""
+    found = [(grid, held) for grid, held in grids if held is not None]
+    first = min((grid.close(grid.ranks(held[0])[0]) for grid, held in found), default=None)
+    last = max((grid.close(grid.ranks(held[1])[-1]) for grid, held in found), default=None)
+    first = first if within.after is None else within.after + 1
+    last = last if within.until is None else within.until
+    if first is None or last is None or not grids:
         return []
-    ranks = [grid.ranks(element.t) for element in windowed.elements]
-    return [grid.close(k) for rank in ranks if rank for k in (rank[0], rank[-1])]
+    sets = [set(_closes_between(grid, first, last)) for grid, _ in grids]
+    return sorted(set.union(*sets) if multi is Multi.ANY else set.intersection(*sets))
+
+
+def _held(windowed: WindowedStream) -> Held:
+    grid = windowed.grid
+    held = [element.t for element in windowed.elements if grid is None or grid.ranks(element.t)]
+    return (held[0], held[-1]) if held else None
 
 
 def _closes_between(grid: Grid, first: Instant, last: Instant) -> Iterable[Instant]:
@@ -174,9 +184,8 @@ def _ranked(windows: Iterable[WindowedStream], tick: Tick) -> list[Moment]:
     return moments
 
 
-def _require_meeting(windows: Sequence[WindowedStream]) -> None:
+def _require_meeting(grids: Sequence[Grid | None]) -> None:
     """Refuse `multi=all` where the closes never meet: by the Chinese remainder theorem, pairs decide."""
-    grids = [windowed.grid for windowed in windows]
     for number, left in enumerate(grids):
         for right in grids[number:]:
             if left is None or right is None:
@@ -197,18 +206,29 @@ def _changes(windowed: WindowedStream, tick: Tick, *, expiry: bool) -> Iterable[
 
 
 def _periods(windows: Iterable[WindowedStream], period: Duration | None, within: Range, t0: Instant) -> list[Moment]:
-    """Return the multiples of the period after t0; by default from the first element to the last visible one (A1)."""
+    held = [(windowed.grid, _held(windowed)) for windowed in windows]
+    return [Moment.whole(t) for t in period_times(held, period, within, t0)]
+
+
+def period_times(
+    windows: Iterable[tuple[Grid | None, Held]], period: Duration | None, within: Range, t0: Instant
+) -> list[Instant]:
+    """Return the multiples of the period after t0; by default from the first element to the last visible one (A1).
+
+    What counts is seen for ever, so one period behind the last element is enough there.
+    """
     if period is None or period <= 0:
         raise UnsupportedError(f"periodic reporting needs a period above zero, got {period}")
-    entries = [element.t for windowed in windows for element in windowed.elements]
-    ends = []
-    for windowed in windows:
-        for element in windowed.elements:
-            seen = windowed.grid.visible(element.t) if windowed.grid is not None else None
-            ends.append(seen.end - 1 if seen is not None else element.t + period - 1)
-    first = min(entries, default=None) if within.after is None else within.after + 1
-    last = max(ends, default=None) if within.until is None else within.until
+    found = [(grid, held) for grid, held in windows if held is not None]
+    first = min((held[0] for _, held in found), default=None)
+    last = max((_last_seen(grid, held[1], period) for grid, held in found), default=None)
+    first = first if within.after is None else within.after + 1
+    last = last if within.until is None else within.until
     if first is None or last is None:
         return []
-    numbers = range(max(1, -((t0 - first) // period)), (last - t0) // period + 1)
-    return [Moment.whole(t0 + n * period) for n in numbers]
+    return [t0 + n * period for n in range(max(1, -((t0 - first) // period)), (last - t0) // period + 1)]
+
+
+def _last_seen(grid: Grid | None, t: Instant, period: Duration) -> Instant:
+    seen = None if grid is None else grid.visible(t)
+    return t + period - 1 if seen is None else seen.end - 1

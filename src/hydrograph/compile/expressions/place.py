@@ -10,14 +10,12 @@ from hydrograph.compile import sql
 from hydrograph.compile.expressions import nodes
 from hydrograph.compile.expressions.computed import NumberValue, StringValue, WrittenValue
 from hydrograph.compile.expressions.values import Parameters, TermValue, Value, double
-from hydrograph.compile.relation import Encoded, Part, Ranks, Relation, null_part
+from hydrograph.compile.relation import Encoded, Part, Ranks, Relation, instant_name, instant_of, null_part
 from hydrograph.compile.sql import Sql
 from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.vocab import XSD_DATE_TIME
 
-REPORT_FIRST, REPORT_STEP = "report_first", "report_step"
-"""Parameters of a program that reads the clock: the instant of rank 0 and the distance of two reports, in ms (S28)."""
 _BITS = 52
 
 
@@ -34,20 +32,17 @@ class Place:
     calls: Iterator[int] = field(default_factory=count)
     """Numbers the calls of one expression, so that two calls in a row differ."""
 
-    def rank(self) -> Sql:
-        """Return the rank at which the row is valid: one only, see `reads_clock`."""
+    def _valid(self) -> Ranks:
+        """Return the ranks at which the row is valid: one only, see `reads_clock`."""
         validity = self.relation.validity
         if not isinstance(validity, Ranks):
             raise UnsupportedError("NOW() and random values need a window; static data alone has no instant")
-        return sql.col(validity.lo)
+        return validity
 
     def now(self) -> Value:
         """Return the event time of the report."""
-        first, step = (sql.cast(sql.parameter(name), "BIGINT") for name in (REPORT_FIRST, REPORT_STEP))
-        instant = sql.add(first, sql.multiply(self.rank(), step))
-        return WrittenValue(
-            frozenset({Kind.DATETIME}), sql.kernel("hydrograph_instant", sql.cast(instant, "BIGINT")), XSD_DATE_TIME
-        )
+        instant = sql.cast(instant_of(self._valid()), "BIGINT")
+        return WrittenValue(frozenset({Kind.DATETIME}), sql.kernel("hydrograph_instant", instant), XSD_DATE_TIME)
 
     def _row_text(self) -> Sql:
         """Return a text that differs where rows differ, the same in both targets; chunks are no part of a row."""
@@ -63,7 +58,9 @@ class Place:
             elif Part.TEXT in form.parts:
                 cells.append(relation.part(variable, Part.TEXT))
         separated = [part for cell in cells for part in (sql.text("|"), sql.coalesce(cell, sql.text("-")))]
-        return sql.concat(sql.cast(self.rank(), "TEXT"), *separated)
+        valid = self._valid()
+        instant = sql.cast(sql.col(valid.lo), "TEXT") if valid.instants is None else instant_name(valid)
+        return sql.concat(instant, *separated)
 
     def _seed(self, *more: Sql) -> Sql:
         texts = [part for text in (*more, self._row_text()) for part in (text, sql.text("#"))]

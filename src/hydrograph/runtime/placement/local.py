@@ -59,11 +59,29 @@ class Local:
         """Give a table a second name."""
         self._database.table(table).create_view(name)
 
+    def count(self, table: str) -> int:
+        """Return how many rows a table has."""
+        counted: int = self.query(f'SELECT COUNT(*) AS n FROM "{table}"', {}).column("n")[0].as_py()
+        return counted
+
+    def first_time(self, table: str) -> int | None:
+        """Return the time of the first event in a table; None where there is none."""
+        first: int | None = self.query(f'SELECT MIN(t) AS t FROM "{table}"', {}).column("t")[0].as_py()
+        return first
+
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final`, which reads the program's last step."""
+        return self.several(program, [final], parameters)[0]
+
+    def several(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[pa.Table]:
+        """Return the rows of each query over the steps of a program; what the program keeps is computed once."""
         given = {**parameters, **program.constants}
         kept = drive(program, lambda query: self.query(print_sql(query, self.target), given), self._keep)
-        return self.query(print_sql(program.query(final, kept), self.target), given)
+        return [self.query(print_sql(program.query(final, kept), self.target), given) for final in finals]
+
+    def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
+        """Return the rows of one query."""
+        return self.query(print_sql(query, self.target), parameters)
 
     def _keep(self, name: str, rows: pa.Table, earlier: pa.Table | None) -> tuple[str, pa.Table, bool]:
         table = rows if earlier is None else pa.concat_tables([earlier, rows])

@@ -76,9 +76,17 @@ class Spark:
 
     def frame(self, program: Program, final: exp.Select, parameters: Parameters) -> DataFrame:
         """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
+        return self.frames(program, [final], parameters)[0]
+
+    def frames(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[DataFrame]:
+        """Return each query over the steps of a program as a lazy DataFrame; what it keeps is computed once."""
         given = {**parameters, **program.constants}
         kept = drive(program, lambda query: self._frame(query, given), self._store)
-        return self._frame(program.query(final, kept), given)
+        return [self._frame(program.query(final, kept), given) for final in finals]
+
+    def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
+        """Return the rows of one query in the driver's memory."""
+        return collect(self._frame(query, parameters))
 
     def _frame(self, query: exp.Query, given: Parameters) -> DataFrame:
         text = print_sql(query, self.target)
@@ -113,6 +121,10 @@ class Spark:
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final` in the driver's memory."""
         return collect(self.frame(program, final, parameters))
+
+    def several(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[pa.Table]:
+        """Return the rows of each query in the driver's memory."""
+        return [collect(frame) for frame in self.frames(program, finals, parameters)]
 
 
 def register(session: SparkSession, kernel: Kernel) -> None:
