@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
+from collections.abc import Callable
 
 import click
 
 from hydrograph import api
 from hydrograph.cli.inputs import static_of, stream_options, streams_of
 from hydrograph.cli.progress import progress
-from hydrograph.cli.results import WRITERS
+from hydrograph.cli.results import NAMES, write_results
 from hydrograph.cli.texts import query_options, query_text
-from hydrograph.errors import RunError, UsageError
+from hydrograph.errors import UsageError
 from hydrograph.runtime.run import Run
 
 
@@ -30,8 +25,8 @@ from hydrograph.runtime.run import Run
 @click.option("--t0", type=int, metavar="MS", help="Where the first window opens; 0 by default.")
 @click.option("--from", "after", type=int, metavar="MS", help="Report only after this instant.")
 @click.option("--until", type=int, metavar="MS", help="Report up to this instant.")
-@click.option("-t", "--results-format", "--format", "results_format", default="json", type=click.Choice(list(WRITERS)), show_default=True)
-@click.option("-o", "--output", metavar="FILE", help="Write the answers there; standard output by default.")
+@click.option("-t", "--results-format", "--format", "results_format", default="json", type=click.Choice(NAMES), show_default=True)
+@click.option("-o", "--output", metavar="FILE", help="Write the answers there; to FILE/ a document a report.")
 @click.option("--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="Broken input.")
 @click.option("--placement", default="auto", type=click.Choice(["auto", "spark", "local"]), show_default=True)
 @click.option("--master", metavar="URL", help="Spark's master; local[*] by default.")
@@ -58,6 +53,8 @@ def command(
 ) -> None:
     r"""Answer a query over recorded streams: one line for each report, as JSON by default.
 
+    All formats keep the reports of one file apart; -o DIRECTORY/ writes a document for each report instead.
+
     \b
     hydrograph run -f query.rq --stream http://example.org/visits=visits.tnt
     """
@@ -77,41 +74,13 @@ def command(
     )
     with progress(run) as bar:
         with run:
-            lines = WRITERS[results_format](run, name)
-            with _target(output) as file:
-                _write(file, lines, bar)
+            write_results(run, name, results_format, output, bar)
         _tell(run)
 
 
 _text: Callable[[str | None, str | None], str] = query_text
 
 
-def _write(file: IO[str], lines: Iterable[str], done: Callable[[], None]) -> None:
-    for line in lines:
-        done()
-        file.write(line)
-        file.write("\n")
-    file.flush()
-
-
 def _tell(run: Run) -> None:
     if run.bad_lines:
         click.echo(f"hydrograph: {run.bad_lines} broken lines were left out", err=True)
-
-
-@contextmanager
-def _target(output: str | None) -> Iterator[IO[str]]:
-    """Give the place to write to; a file appears whole or not at all."""
-    if output is None:
-        yield sys.stdout
-        return
-    target = Path(output)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            yield file
-        partial.replace(target)
-    except OSError as error:
-        raise RunError(f"{output}: {error.strerror or error}") from None
-    finally:
-        partial.unlink(missing_ok=True)

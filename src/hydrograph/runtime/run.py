@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import pyarrow as pa
 from sqlglot import exp
@@ -30,6 +30,7 @@ from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
 from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, Row, rows_of
+from hydrograph.runtime.results import Answers, write_answers
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
@@ -207,6 +208,14 @@ class Run:
         names = ["open", "close", "t", *self.plan.variables]
         rows = [(report.open, report.close, report.t, *row) for report in self.reports() for row in report.rows]
         return pd.DataFrame(rows, columns=names)
+
+    def write(self, target: str | Path | IO[bytes], format: str = "json", *, name: str = "query") -> None:  # noqa: A002
+        """Write the answers to a file, something open, or `name/`: a directory with a document for each report.
+
+        `format` is one of those that `hydrograph run --help` lists.
+        """
+        answers = Answers(name, self.plan.query.form, self.plan.variables, self.reports())
+        write_answers(answers, format, str(target) if isinstance(target, Path) else target)
 
     def tasks(self) -> tuple[int, int] | None:
         """Return how many of Spark's known tasks are done; None where nothing runs there."""
