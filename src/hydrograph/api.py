@@ -31,7 +31,7 @@ from hydrograph.runtime.run import Data, Options, Placement, Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.temporal import Instant
-from hydrograph.windows.profile import Profile
+from hydrograph.windows.profile import Habits, Profile
 from hydrograph.windows.profile import preset as profile_of
 
 if TYPE_CHECKING:
@@ -90,9 +90,13 @@ class Query:
         return {Iri(name): _stream(location, name) for name, location in streams.items()}
 
 
-def query(text: str, *, dialect: str | None = None, preset: str | None = None) -> Query:
-    """Parse a query; `preset` names the engine whose habits (report, tick, t0) it follows, by default its dialect's."""
-    return Query(parse(text, dialect), profile_of(dialect_of(text, dialect).preset if preset is None else preset))
+def query(text: str, *, dialect: str | None = None, preset: str | None = None, habits: Habits | None = None) -> Query:
+    """Parse a query; `preset` names the engine whose habits (report, tick, t0) it follows, by default its dialect's.
+
+    `habits` are those that are to be others: `Habits(report=When.CONTENT_CHANGE, expiry=True)`.
+    """
+    profile = profile_of(dialect_of(text, dialect).preset if preset is None else preset)
+    return Query(parse(text, dialect), profile if habits is None else profile.changed(habits))
 
 
 def stream(

@@ -6,11 +6,13 @@ import click
 
 from hydrograph import api
 from hydrograph.algebra.sse import print_pattern
+from hydrograph.cli.habits import habit_options
 from hydrograph.cli.inputs import static_of, streams_of
 from hydrograph.cli.texts import query_options, query_text
 from hydrograph.compile.print import Target
 from hydrograph.runtime.explain import kernels_in_words, windows_in_words
 from hydrograph.runtime.plan import Facts, plan
+from hydrograph.windows.profile import Habits
 
 PARTS = ("windows", "algebra", "optimized", "spark-sql", "duckdb-sql")
 
@@ -21,7 +23,7 @@ PARTS = ("windows", "algebra", "optimized", "spark-sql", "duckdb-sql")
 @click.option("--spark-plan", is_flag=True, help="Show Spark's own plan too; needs --stream.")
 @click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream, for --spark-plan.")
 @click.option("--static", "statics", multiple=True, metavar="[IRI=]PATH", help="Static RDF, for --spark-plan.")
-@click.option("--t0", type=int, default=0, metavar="MS", show_default=True, help="Where the first window opens.")
+@habit_options
 def command(
     *,
     query_text: str | None,
@@ -32,10 +34,11 @@ def command(
     spark_plan: bool,
     streams: tuple[str, ...],
     statics: tuple[str, ...],
-    t0: int,
+    habits: Habits,
+    t0: int | None,
 ) -> None:
     """Show a query's windows in plain words, its algebra before and after optimising, and its SQL."""
-    query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset)
+    query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset, habits=habits)
     planned = plan(query.algebra, query.profile, t0)
     program = planned.program(Facts({}, static=True, named=True))
     sections = {

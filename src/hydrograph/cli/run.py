@@ -7,12 +7,14 @@ from collections.abc import Callable
 import click
 
 from hydrograph import api
+from hydrograph.cli.habits import habit_options
 from hydrograph.cli.inputs import static_of, stream_options, streams_of
 from hydrograph.cli.progress import progress
 from hydrograph.cli.results import NAMES, write_results
 from hydrograph.cli.texts import query_options, query_text
 from hydrograph.errors import UsageError
 from hydrograph.runtime.run import Run
+from hydrograph.windows.profile import Habits
 
 
 @click.command(name="run")
@@ -22,10 +24,12 @@ from hydrograph.runtime.run import Run
 @click.option(
     "--static", "statics", multiple=True, metavar="[IRI=]PATH", help="Static RDF: the default graph, or a named one."
 )
-@click.option("--t0", type=int, metavar="MS", help="Where the first window opens; 0 by default.")
+@habit_options
 @click.option("--from", "after", type=int, metavar="MS", help="Report only after this instant.")
 @click.option("--until", type=int, metavar="MS", help="Report up to this instant.")
-@click.option("-t", "--results-format", "--format", "results_format", default="json", type=click.Choice(NAMES), show_default=True)
+@click.option(
+    "-t", "--results-format", "--format", "results_format", default="json", type=click.Choice(NAMES), show_default=True
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the answers there; to FILE/ a document a report.")
 @click.option("--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="Broken input.")
 @click.option("--placement", default="auto", type=click.Choice(["auto", "spark", "local"]), show_default=True)
@@ -41,6 +45,7 @@ def command(
     stream_format: str | None,
     time_of: str | None,
     statics: tuple[str, ...],
+    habits: Habits,
     t0: int | None,
     after: int | None,
     until: int | None,
@@ -58,7 +63,7 @@ def command(
     \b
     hydrograph run -f query.rq --stream http://example.org/visits=visits.tnt
     """
-    query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset)
+    query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset, habits=habits)
     name = query.algebra.name or "query"
     if after is not None and until is not None and until <= after:
         raise UsageError(f"expected --until after --from, got ({after}, {until}]")

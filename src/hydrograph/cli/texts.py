@@ -11,6 +11,7 @@ import click
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph.language.lexer import MAX_BYTES
+from hydrograph.windows.profile import PRESETS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,7 +19,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 def query_options(function: F) -> F:
     """Add `-q`, `-f`, `--dialect` and `--preset`."""
     for option in (
-        click.option("--preset", metavar="NAME", help="Whose habits to follow: rspql, csparql, cqels, …"),
+        click.option(
+            "--preset",
+            "--profile",
+            "preset",
+            metavar="NAME",
+            help=f"Whose habits to follow: {', '.join(PRESETS)}; by default those of the query's language.",
+        ),
         click.option("--dialect", metavar="NAME", help="The query's language; by default the text tells."),
         click.option("-f", "--query-file", metavar="FILE", help="The file that holds the query; - for standard input."),
         click.option("-q", "--query", "query_text", metavar="TEXT", help="The query itself."),

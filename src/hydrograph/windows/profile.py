@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TypeVar
 
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import TimeWindow, WindowDefinition
 from hydrograph.errors import UsageError
 from hydrograph.temporal import SECOND, Duration, Instant
-from hydrograph.windows.report import ON_CLOSE, Policy, When
+from hydrograph.windows.report import ON_CLOSE, Multi, Policy, When
 from hydrograph.windows.scope import Align
 from hydrograph.windows.stream import Element
 from hydrograph.windows.tick import Tick
+
+Value = TypeVar("Value")
 
 
 class Origin(StrEnum):
@@ -23,6 +26,25 @@ class Origin(StrEnum):
     EPOCH = "epoch"
     REGISTRATION = "registration"
     FIRST_EVENT = "first-event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """Parts of a profile that are to be other than its own; None keeps a part."""
+
+    report: When | None = None
+    every: Duration | None = None
+    """Reports at this period."""
+    expiry: bool | None = None
+    non_empty: bool | None = None
+    multi: Multi | None = None
+    tick: Tick | None = None
+    origin: Origin | None = None
+    align: Align | None = None
+    operator: StreamOperator | None = None
+    r2s_set: bool | None = None
+    emit_empty: bool | None = None
+    keep_slide: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +88,44 @@ class Profile:
         report = replace(self.report, when=When.PERIODIC, period=query.every, expiry=False)
         return replace(self, operator=operator, report=report)
 
+    def changed(self, habits: Habits) -> Profile:
+        """Return the profile with some parts changed.
+
+        >>> CSPARQL.changed(Habits(tick=Tick.TUPLE)).tick, CSPARQL.changed(Habits()) is CSPARQL
+        (<Tick.TUPLE: 'tuple'>, True)
+        """
+        if habits == Habits():
+            return self
+        report = replace(
+            self.report,
+            when=_given(habits.report, self.report.when if habits.every is None else When.PERIODIC),
+            period=_given(habits.every, self.report.period),
+            expiry=_given(habits.expiry, self.report.expiry),
+            non_empty=_given(habits.non_empty, self.report.non_empty),
+            multi=_given(habits.multi, self.report.multi),
+        )
+        return replace(
+            self,
+            name=f"{self.name}, changed",
+            report=report,
+            tick=_given(habits.tick, self.tick),
+            origin=_given(habits.origin, self.origin),
+            align=_given(habits.align, self.align),
+            operator=_given(habits.operator, self.operator),
+            r2s_set=_given(habits.r2s_set, self.r2s_set),
+            emit_empty=_given(habits.emit_empty, self.emit_empty),
+            keep_slide=_given(habits.keep_slide, self.keep_slide),
+        )
+
     def windowing(self, definition: WindowDefinition) -> WindowDefinition:
         """Return the window as this profile reads it."""
         if isinstance(definition, TimeWindow) and not self.keep_slide:
             return replace(definition, slide=None)
         return definition
+
+
+def _given(value: Value | None, otherwise: Value) -> Value:
+    return otherwise if value is None else value
 
 
 RSPQL = Profile(name="rspql")

@@ -34,7 +34,8 @@ def answer_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -
     held = {name: _held(planned, name, case.elements[_stream(planned, name)]) for name in planned.sights}
     within = Range(case.from_, case.until)
     chunks = None if chunk is None else Chunking(chunk * replay.overlap(planned) if planned.reports else chunk, 4)
-    facts = Facts({}, static=bool(case.static.default), within=within, bucket=BUCKET)
+    has_static = bool(case.static.default) or not planned.feeding  # else the windows alone are the default graph
+    facts = Facts({}, static=has_static, within=within, bucket=BUCKET)
     program = planned.program(facts, chunks, prefix=placed.prefix)
     for number, window in enumerate(planned.query.windows):
         placed.add_table(f"{placed.prefix}w{number}", encode_elements(case.elements[window.stream]))

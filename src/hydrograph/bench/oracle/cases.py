@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from random import Random
 from typing import Any, get_args
 
+from hydrograph.algebra import sse
 from hydrograph.algebra.expressions import And, Exists, Expression, Not, Or
 from hydrograph.algebra.nodes import Bgp, Group, Pattern, Project
 from hydrograph.algebra.queries import ContinuousQuery
@@ -17,11 +18,12 @@ from hydrograph.bench.oracle.dataset import StaticData
 from hydrograph.bench.oracle.draws import BASIC, FULL, Features, Shape, random_graph, random_stream, random_window
 from hydrograph.bench.oracle.evaluate import Report, expected
 from hydrograph.bench.oracle.queries import STREAMS, random_query
+from hydrograph.errors import UnsupportedError
 from hydrograph.language.printer import print_query
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Instant
-from hydrograph.windows.profile import RSPQL, Profile
+from hydrograph.windows.profile import PRESETS, RSPQL, Profile
 from hydrograph.windows.scope import Align
 from hydrograph.windows.stream import Element, Graph
 
@@ -66,15 +68,25 @@ class Case:
     def __str__(self) -> str:
         """Show everything needed to repeat the case by hand."""
         lines = [f"seed {self.seed}: t0 {self.t0}, align {self.profile.align}, preset {self.profile.name}"]
+        if self.profile != replace(PRESETS.get(self.profile.name, RSPQL), align=self.profile.align):
+            lines.append(str(self.profile))
         if self.from_ is not None or self.until is not None:
             lines.append(f"reports in ({self.from_}, {self.until}]")
-        lines.append(print_query(self.query))
+        lines.append(_query_text(self.query))
         for stream, elements in self.elements.items():
             lines.append(f"stream <{stream.value}>, in order of arrival")
             lines += [f"  {element.t}:{element.seq}  {_graph_text(element.triples)}" for element in elements]
         if self.static.default:
             lines += ["static", f"  {_graph_text(self.static.default)}"]
         return "\n".join(lines)
+
+
+def _query_text(query: ContinuousQuery) -> str:
+    """Return the query in a language that can say it, or as algebra where none can."""
+    try:
+        return print_query(query)
+    except UnsupportedError:
+        return sse.print_query(query)
 
 
 def random_case(seed: int, features: Features = BASIC, profile: Profile = RSPQL) -> Case:
