@@ -1,8 +1,8 @@
 """Answers as files: a format is a record and a line in `FORMATS`.
 
 All reports go to one file, which stays well-formed: each report is a line of its own (json, srj), rows name their
-report in the column `t` (csv, tsv), reports are parts of one document (srx), or elements of a stream that can be queried
-in turn (tnt, nquads, trig, …). Or each report is a document of its own, as the W3C defines them, in a directory.
+report in the column `t` (csv, tsv), reports are parts of one document (srx), or elements of a stream that can be
+queried in turn (tnt, nquads, trig, …). Or each report is a document of its own, as the W3C defines them, in a directory.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _xml_term(text: str) -> str:
 
 
 def _xml(text: str) -> str:
-    return escape(_xml_legal(text), {"\r": "&#13;"})
+    return escape(_xml_legal(text), {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
 
 
 def _xml_legal(text: str) -> str:
@@ -219,14 +219,15 @@ class _CsvLine:
     """Writes cells as a line of CSV."""
 
     def __init__(self, end: str) -> None:
+        self._end = end
         self._buffer = io.StringIO(newline="")
-        self._writer = csv.writer(self._buffer, lineterminator=end)
+        self._writer = csv.writer(self._buffer, lineterminator="\r\n")  # both are quoted inside of a cell
 
     def __call__(self, cells: Iterable[str]) -> str:
         self._buffer.seek(0)
         self._buffer.truncate()
         self._writer.writerow(list(cells))
-        return self._buffer.getvalue()
+        return self._buffer.getvalue().removesuffix("\r\n") + self._end
 
 
 def _plain(text: str | None) -> str:
@@ -291,10 +292,10 @@ def _tnt_stream(out: IO[bytes], answers: Answers) -> None:
 
 
 def _as_elements(write: Callable[[IO[bytes], Iterable[Element]], None]) -> Callable[[IO[bytes], Answers], None]:
-    """Return what writes each report as an element of a stream."""
+    """Return what writes each report as an element of a stream; an empty one is none."""
 
     def stream(out: IO[bytes], answers: Answers) -> None:
-        numbered = enumerate(answers.reports, 1)
+        numbered = enumerate((report for report in answers.reports if report.rows), 1)
         write(out, (Element(number, report.t, _triples(answers, report)) for number, report in numbered))
 
     return stream
