@@ -8,7 +8,9 @@ from typing import Any
 from hydrograph.errors import UsageError
 from hydrograph.worlds.plan import World
 
-WORLDS: dict[str, tuple[str, str]] = {}
+WORLDS: dict[str, tuple[str, str]] = {
+    "social": ("hydrograph.worlds.social.world", "The social network of LSBench, after its generator S2Gen."),
+}
 """Module and summary of each world."""
 
 

@@ -1,0 +1,49 @@
+"""The social network as a world that `hydrograph generate` knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hydrograph.worlds.draws import Draws
+from hydrograph.worlds.plan import World, WorldPlan
+from hydrograph.worlds.social.circles import make_circles
+from hydrograph.worlds.social.clock import timed
+from hydrograph.worlds.social.gps import gps_stream
+from hydrograph.worlds.social.groups import make_groups
+from hydrograph.worlds.social.people import People
+from hydrograph.worlds.social.photos import make_albums, make_photos, photo_stream, photo_tag_stream
+from hydrograph.worlds.social.posts import like_stream, make_posts, post_stream, tag_stream
+from hydrograph.worlds.social.settings import SocialSettings
+from hydrograph.worlds.social.static import static_triples
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
+    """Return the plans of the network; the friendships are made here, because all else rests on them."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    people = People(settings, Draws(settings.seed))
+    circles = make_circles(spark, people)
+    groups = make_groups(people, circles.users)
+    posts = make_posts(people, circles.users, groups)
+    albums = make_albums(people, circles.users)
+    photos = make_photos(people, albums)
+    liked = photos.select("id", "created", F.col("friends").alias("audience"))
+    sources = (
+        gps_stream(spark, people, circles.users),
+        post_stream(spark, people, posts),
+        like_stream(people, "post", posts, settings.post_like_copies),
+        photo_stream(people, albums, photos),
+        like_stream(people, "photo", liked, settings.photo_like_copies),
+        tag_stream(spark, posts),
+        photo_tag_stream(people, photos),
+    )
+    return WorldPlan(
+        streams=tuple(timed(source, settings) for source in sources),
+        static=static_triples(people, circles, groups),
+    )
+
+
+WORLD = World("social", "The social network of LSBench.", SocialSettings, generate)
