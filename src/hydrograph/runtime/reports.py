@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from hydrograph.compile.program import Output, Program
 from hydrograph.compile.relation import Encoded, General, Number, Part, Text, Truth, Whole, column_name
 from hydrograph.rdf.encoding import Kind, decode
@@ -19,6 +22,8 @@ from hydrograph.temporal import Instant
 
 Row = tuple[str | None, ...]
 """The canonical texts of a solution's terms, in SELECT order; None where unbound."""
+BLOCK = 65_536
+"""Rows that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,45 @@ def term_json(text: str) -> dict[str, str]:
                 return {"type": "literal", "value": lexical, "xml:lang": language}
             typed = {} if datatype == XSD_STRING else {"datatype": datatype}
             return {"type": "literal", "value": lexical, **typed}
+
+
+class RowsByRank(Mapping[int, Sequence[Row]]):
+    """The rows of reports out of a result table; only some of them at a time are more than columns of a table."""
+
+    def __init__(self, program: Program, table: pa.Table) -> None:
+        """Keep `table`, which has the rank of each row in the column `r`."""
+        ranks = table.column("r").to_numpy()
+        self._program = program
+        in_order = bool((ranks[1:] >= ranks[:-1]).all())
+        self._order = None if in_order else np.argsort(ranks, kind="stable")
+        self._ranks = ranks if self._order is None else ranks[self._order]
+        self._table = table if self._order is None else table.combine_chunks()
+        self._first = 0
+        self._block: list[Row] = []
+
+    def __getitem__(self, rank: int) -> Sequence[Row]:
+        """Return the rows of one report; quick for reports in order."""
+        start, end = (int(at) for at in np.searchsorted(self._ranks, (rank, rank + 1)))
+        if start == end:
+            raise KeyError(rank)
+        if start < self._first or end > self._first + len(self._block):
+            self._load(start, max(end, start + BLOCK))
+        return self._block[start - self._first : end - self._first]
+
+    def __iter__(self) -> Iterator[int]:
+        """Return the ranks of reports that have rows."""
+        return iter(np.unique(self._ranks).tolist())
+
+    def __len__(self) -> int:
+        """Return how many reports have rows."""
+        return len(np.unique(self._ranks))
+
+    def _load(self, start: int, end: int) -> None:
+        part = self._table.slice(start, end - start)
+        if self._order is not None:
+            part = self._table.take(pa.array(self._order[start:end]))
+        columns = {name: part.column(name).to_pylist() for name in part.column_names}
+        self._first, self._block = start, list(rows_of(self._program, columns))
 
 
 def rows_of(program: Program, columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:

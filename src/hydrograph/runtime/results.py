@@ -2,7 +2,7 @@
 
 All reports go to one file, which stays well-formed: each report is a line of its own (json, srj), rows name their
 report in the column `t` (csv, tsv), reports are parts of one document (srx), or elements of a stream that can be
-queried in turn (tnt, nquads, trig, …). Or each report is a document of its own, as the W3C defines them, in a directory.
+queried in turn (tnt, nquads, trig, …). Or each report is a document of its own in a directory, as the W3C defines them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
 from hydrograph.runtime.replay import Ranks
-from hydrograph.runtime.reports import Report, Row, rows_of
+from hydrograph.runtime.reports import Report, RowsByRank
 from hydrograph.runtime.results import Answers, write_answers
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams import sources
@@ -142,12 +141,8 @@ class Run:
         rows = self._by_rank(self._rows(by_report))
         return replay.reports_of(self.plan, self._ranks, rows, self._with_content())
 
-    def _by_rank(self, table: pa.Table) -> dict[int, list[Row]]:
-        columns = as_columns(table)
-        rows: dict[int, list[Row]] = defaultdict(list)
-        for rank, row in zip(columns["r"], rows_of(self.program, columns), strict=True):
-            rows[rank].append(row)
-        return rows
+    def _by_rank(self, table: pa.Table) -> RowsByRank:
+        return RowsByRank(self.program, table)
 
     def _with_content(self) -> frozenset[int] | None:
         """Return the reports of a grid at which a window has content; None where nobody asks."""
