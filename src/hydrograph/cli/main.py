@@ -17,8 +17,9 @@ COMMANDS = {
     "explain": "Show what a query means and how it is run.",
     "validate": "Check a query without running it.",
     "translate": "Print a query in another language, and say what that one can not keep.",
-    "convert": "Convert a recorded stream between timed N-Triples and Parquet.",
+    "convert": "Convert a recorded stream from one format to another.",
     "generate": "Generate the streams and the static data of a world.",
+    "doctor": "Look whether this machine can run queries, and say what to mend.",
     "demo": "Run three queries on a small stream and check them with the oracle.",
 }
 """The sub-commands; each is a module of this room with a `command`, loaded when it is called."""

@@ -55,6 +55,11 @@ def find_java() -> Path:
     )
 
 
+def version_of(home: Path) -> str:
+    """Return the version of the Java at `home` in its own words."""
+    return _settings(home / "bin" / "java").get("java.version", "of unknown version")
+
+
 def _java_home() -> Path:
     given = os.environ.get("JAVA_HOME")
     if not given:
