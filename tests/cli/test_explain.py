@@ -1,0 +1,73 @@
+"""`hydrograph explain`: every part, alone and side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hydrograph
+from hydrograph.cli.explain import PARTS, SPARK_PLAN
+from hydrograph.cli.main import main
+
+ROOMS = Path(hydrograph.__file__).parent / "bench" / "workloads" / "rooms"
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(["explain", *arguments])
+    return capsys.readouterr().out
+
+
+def headings(text: str) -> list[str]:
+    return [line.removeprefix("-- ") for line in text.splitlines() if line.startswith("-- ")]
+
+
+def test_all_parts_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explained(capsys, str(ROOMS / "hot.rq"))
+    assert headings(text) == [part for part in PARTS if part != SPARK_PLAN]
+    assert "# RSP-QL, preset rspql\n# Readings above 25 degrees" in text
+    assert "holds the last 10 s of stream <http://example.org/building>, every 5 s" in text
+    assert "the answers that did not hold at the report before" in text
+    assert "(filter (> ?t " in text
+    assert "PMOD(" in text
+    assert "// 5000" in text
+
+
+def test_some_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explained(capsys, str(ROOMS / "hot.rq"), "--part", "algebra", "--part", "kernels")
+    assert headings(text) == ["algebra", "kernels"]
+
+
+def test_before_and_after_side_by_side(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    text = explained(capsys, str(ROOMS / "hot.rq"), "--side-by-side")
+    assert headings(text) == ["text", "windows", "algebra | optimized", "spark-sql | duckdb-sql", "kernels"]
+    lines = text[text.index("-- algebra") :].splitlines()[1:]
+    assert lines[0].split() == ["(project", "(?sensor", "?t)", "(project", "(?sensor", "?t)"]
+    columns = text[text.index("-- spark-sql") : text.index("-- kernels")].splitlines()[1:]
+    assert all(len(line) <= 150 for line in columns)
+    assert any(line[74:75] == "|" for line in columns)
+    assert any(line[74:75] == " " and line[76:].strip() for line in columns)
+
+
+def test_two_queries(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    both = (str(ROOMS / "hot.rq"), "--with", str(ROOMS / "mean.rq"), "--part", "windows")
+    text = explained(capsys, *both)
+    assert headings(text) == ["windows of the first query", "windows of the second query"]
+    beside = explained(capsys, *both, "--side-by-side")
+    assert headings(beside) == ["windows"]
+    assert all(len(line) <= 120 for line in beside.splitlines())
+    gives = next(line for line in beside.splitlines() if line.startswith("reports when"))
+    assert gives.count("reports when a window closes") == 2
+    assert "|" in gives
+
+
+@pytest.mark.spark
+def test_sparks_plan(spark: object, capsys: pytest.CaptureFixture[str]) -> None:
+    del spark
+    over = ("--stream", str(ROOMS / "building.tnt"))
+    text = explained(capsys, str(ROOMS / "hot.rq"), "--part", SPARK_PLAN, *over)
+    assert headings(text) == [SPARK_PLAN]
+    assert "== Physical Plan ==" in text
+    assert "== Physical Plan ==" in explained(capsys, str(ROOMS / "hot.rq"), "--part", SPARK_PLAN)
