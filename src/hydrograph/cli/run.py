@@ -30,7 +30,7 @@ from hydrograph.windows.profile import Habits
 @click.option(
     "-t", "--results-format", "--format", "results_format", default="json", type=click.Choice(NAMES), show_default=True
 )
-@click.option("-o", "--output", metavar="FILE", help="Write the answers there; to FILE/ a document a report.")
+@click.option("-o", "--output", metavar="FILE", help="Write the answers there; DIRECTORY/ gets a document for each.")
 @click.option("--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="Broken input.")
 @click.option("--placement", default="auto", type=click.Choice(["auto", "spark", "local"]), show_default=True)
 @click.option("--master", metavar="URL", help="Spark's master; local[*] by default.")
@@ -56,12 +56,11 @@ def command(
     master: str | None,
     memory: str | None,
 ) -> None:
-    r"""Answer a query over recorded streams: one line for each report, as JSON by default.
+    """Answer a query over recorded streams: one line for each report, as JSON by default.
 
     All formats keep the reports of one file apart; -o DIRECTORY/ writes a document for each report instead.
 
-    \b
-    hydrograph run -f query.rq --stream http://example.org/visits=visits.tnt
+    For example: hydrograph run -f query.rq --stream http://example.org/visits=visits.tnt
     """
     query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset, habits=habits)
     name = query.algebra.name or "query"
