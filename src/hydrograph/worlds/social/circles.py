@@ -30,7 +30,7 @@ class Circles:
     friendships: DataFrame
     """`a` < `b`, and `made`: the number of the pass in which they met."""
     users: DataFrame
-    """`u`, `country`, `created`, `degree` (friendships), `friends`: accepted ones by `friend` with `made`, `since`."""
+    """`u`, `country`, `created`, `interests`, `degree` (friendships), `friends`: `friend`, `made`, `since`, if accepted."""
 
 
 def make_circles(spark: SparkSession, people: People) -> Circles:
@@ -63,6 +63,7 @@ def make_circles(spark: SparkSession, people: People) -> Circles:
             "u",
             people.country(F.col("u")).alias("country"),
             people.created(F.col("u")).alias("created"),
+            people.interests(F.col("u"), people.country(F.col("u"))).alias("interests"),
             F.coalesce("degree", F.lit(0)).alias("degree"),
             F.coalesce("friends", nobody).alias("friends"),
         )

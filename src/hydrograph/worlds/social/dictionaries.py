@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from hydrograph.rdf.encoding import term_id
-from hydrograph.worlds.draws import Draws
+from hydrograph.worlds.draws import Draws, Weighted
 
 ARTICLES = 30
 """Articles about each country and each interest, from which posts take their words."""
@@ -128,7 +128,7 @@ def _articles(topics: int) -> tuple[Article, ...]:
     """Return the articles of each topic; a topic has words of its own, so that its tags come again."""
     words = _lines("words.txt")
     draws = Draws(0)
-    lengths = draws.weighted("length of a title", TITLE_LENGTHS)
+    lengths = title_length()
     found = []
     for topic in range(topics):
         own = _shuffled(words, draws, topic)[:_TOPIC_WORDS]
@@ -138,6 +138,11 @@ def _articles(topics: int) -> tuple[Article, ...]:
             text = " ".join(drawn + own)
             found.append(Article(tuple(title), text[:_TEXT]))
     return tuple(found)
+
+
+def title_length() -> Weighted:
+    """Return the draw of how many words beyond the first the title of an article has; its keys are topic and number."""
+    return Draws(0).weighted("length of a title", TITLE_LENGTHS)
 
 
 def _shuffled(words: list[str], draws: Draws, key: int) -> list[str]:

@@ -56,7 +56,7 @@ def _founded(people: People, users: DataFrame) -> DataFrame:
         "country",
         F.col("created").alias("joined"),
         "friends",
-        people.interests(u, F.col("country")).alias("interests"),
+        "interests",
         F.explode(F.sequence(F.lit(0), F.col("groups") - 1)).alias("k"),
     ).withColumn("g", F.col("u") * asked.max_groups + F.col("k"))
     g = F.col("g")

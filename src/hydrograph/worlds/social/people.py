@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hydrograph.worlds.draws import Draws, numbers
@@ -22,18 +23,23 @@ from hydrograph.worlds.social.triples import MICRO
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_MILLION = 1_000_000
 _HOME_OFFSET = 2.0
 _CITY_OFFSET = 0.1
 _SUMMER = (6, 7)
 
 
-@lru_cache(1)
-def _peoples() -> tuple[int, ...]:
-    """Return the country of each million of the world's people, country after country."""
-    return tuple(
-        at for at, country in enumerate(dictionaries().countries) for _ in range(country.population // _MILLION)
-    )
+@lru_cache(8)
+def first_users(users: int) -> tuple[int, ...]:
+    """Return the first user of each country: numbers go by country, in proportion to the populations.
+
+    >>> first_users(1000)[:3]
+    (0, 200, 376)
+    """
+    populations = [country.population for country in dictionaries().countries]
+    total = sum(populations)
+    before = [0, *accumulate(populations)][:-1]
+    # User u stands at (u + 1/2) / users of mankind.
+    return tuple(max(0, -(-(2 * users * part - total) // (2 * total))) for part in before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +58,8 @@ class People:
         """Return the number of the user's country: numbers go by country, in proportion to the populations."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        peoples = _peoples()
-        # User u stands at (u + 1/2) / users of mankind.
-        million = F.floor((u * 2 + 1) * len(peoples) / (2 * self.settings.users))
-        return F.get(numbers(peoples, "int"), million.cast("int"))
+        firsts = numbers(first_users(self.settings.users), "bigint")
+        return F.size(F.filter(firsts, lambda first: first <= u)) - 1
 
     def created(self, u: Column) -> Column:
         """Return when the user joined, in ms."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hydrograph.rdf.xsd import Kind
 from hydrograph.worlds.draws import numbers
 from hydrograph.worlds.social.clock import Source
-from hydrograph.worlds.social.dictionaries import ARTICLES, dictionaries
+from hydrograph.worlds.social.dictionaries import ARTICLES, dictionaries, title_length
 from hydrograph.worlds.social.people import People
 from hydrograph.worlds.social.settings import DAY, IDS_PER_OWNER
 from hydrograph.worlds.social.static import group_forums
@@ -48,7 +48,7 @@ def _own_posts(people: People, users: DataFrame) -> DataFrame:
         "u",
         "country",
         F.col("created").alias("joined"),
-        people.interests(u, F.col("country")).alias("interests"),
+        "interests",
         *(_circle(made).alias(f"circle{made}") for made in (0, 1)),
         count(asked.max_location_posts, "location posts").alias("regional"),
         count(asked.max_interest_posts, "interest posts").alias("interested"),
@@ -157,8 +157,9 @@ def post_stream(spark: SparkSession, people: People, posts: DataFrame) -> Source
         F.col("post").alias("parent"), "reply", "article", F.lit(False).alias("grouped"), "created",  # noqa: FBT003
     )  # fmt: skip
     agent = people.has_agent(F.col("author"), F.col("id") * 2 + F.col("kind"), "post").cast("int")
-    tags = F.get(numbers([len(article.tags) for article in dictionaries().articles], "int"), F.col("article"))
-    most = F.when(F.col("kind") == 0, 7 + tags).otherwise(7) + F.when(F.col("grouped"), 0).otherwise(2)
+    most = F.when(F.col("kind") == 0, 7 + _tag_count(F.col("article"))).otherwise(7) + F.when(
+        F.col("grouped"), 0
+    ).otherwise(2)
     elements = own.unionByName(replies).withColumn("n", (most + agent).cast("bigint"))
     predicates = (
         TYPE, f"{DCTERMS}title", f"{DC}created", f"{SIOC}reply_of", f"{SIB}agent", f"{SIB}browser",
@@ -220,6 +221,13 @@ def _length(people: People, key: Column, is_post: Column) -> Column:
     return F.when(short, low + F.floor(draw * (half - low))).otherwise(half + F.floor(draw * (most - half))).cast("int")
 
 
+def _tag_count(article: Column) -> Column:
+    """Return how many words the title of an article has."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return title_length().column(F.floor(article / ARTICLES), article % ARTICLES) + 1
+
+
 @lru_cache(1)
 def _articles() -> pa.Table:
     articles = dictionaries().articles
@@ -240,10 +248,9 @@ def tag_stream(spark: SparkSession, posts: DataFrame) -> Source:
     """Return the stream of hashtags alone."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    counts = numbers([len(article.tags) for article in dictionaries().articles], "int")
     return Source(
         name="tags",
-        elements=posts.select("id", "article", "created", F.get(counts, F.col("article")).cast("bigint").alias("n")),
+        elements=posts.select("id", "article", "created", _tag_count(F.col("article")).alias("n")),
         order=("id",),
         triples=lambda rows: rows.join(F.broadcast(_article_table(spark)), "article"),
         listed=lambda: F.transform("tags", lambda tag: text(name("post", F.col("id")), f"{SIB}hashtag", tag)),

@@ -134,7 +134,7 @@ def _user(people: People) -> Column:
     ]
     lists = [
         F.transform(
-            people.interests(u, F.col("country")),
+            "interests",
             lambda interest: text(user, f"{SIB}interest", word(people.known.interests, interest)),
         ),
         F.transform(friends, lambda friend: triple(user, f"{FOAF}knows", name("user", friend["friend"]))),
