@@ -126,7 +126,7 @@ def test_many_streams_in_one_plan_equal_the_oracle(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("enabled", [True, False], ids=["adaptive", "not-adaptive"])
-def test_every_operator_on_spark_equals_the_oracle(spark: SparkSession, enabled: bool) -> None:  # noqa: FBT001
+def test_every_operator_on_spark_equals_the_oracle(spark: SparkSession, enabled: bool) -> None:
     with adaptive(spark, enabled=enabled):
         assert sum(check(case, number, FULL, spark) for number, case in enumerate(covering_queries())) > 50
 
@@ -134,7 +134,7 @@ def test_every_operator_on_spark_equals_the_oracle(spark: SparkSession, enabled:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("enabled", [True, False], ids=["adaptive", "not-adaptive"])
-def test_random_nested_queries_on_spark_equal_the_oracle(spark: SparkSession, enabled: bool) -> None:  # noqa: FBT001
+def test_random_nested_queries_on_spark_equal_the_oracle(spark: SparkSession, enabled: bool) -> None:
     cases = (random_case(seed, FULL) for seed in range(FIRST_FULL_SEED + 1_000, FIRST_FULL_SEED + 1_060))
     with adaptive(spark, enabled=enabled):
         assert sum(check(case, number, FULL, spark) for number, case in enumerate(cases)) > 500

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from hydrograph.algebra.expressions import Aggregate
 from hydrograph.compile import sql
+from hydrograph.compile.binding import bind
 from hydrograph.compile.expressions.compare import lexical as lexical_form
 from hydrograph.compile.order import term_order
 from hydrograph.compile.relation import Encoded, Form, Number, Part, Text, Whole, column_name, null_part
@@ -19,6 +20,8 @@ from hydrograph.rdf.encoding import Kind
 Parted: TypeAlias = Callable[[Part], Sql]
 """Gives a part of the aggregated term in an input row; NULL where the row has none."""
 _INEXACT = (Kind.FLOAT, Kind.DOUBLE)
+_LARGE = 10**10
+"""From here on a decimal is added in two parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ def flag(condition: Sql) -> Sql:
 def _sum(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulator:
     """Return SUM or AVG: integers and decimals exactly, floats and doubles folded from the smallest.
 
-    A term that is no number or missing is an error, and an error in one row makes the whole answer unbound.
+    A term that is no number or missing is an error, and an error in one row makes the whole answer unbound. Exact
+    terms from 10^10 on are added in two parts, so that no total overflows; only the answer may be too large.
     """
     part = argument.part
     kind = part(Part.KIND)
@@ -97,21 +101,36 @@ def _sum(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulat
     wrong = sql.any_of([sql.all_of([bound, sql.negate(numeric)]), sql.paren(unfit)])
     if not argument.certain:
         wrong = sql.any_of([wrong, sql.paren(argument.missing.copy())])
-    c, e, d, s, f, b, x = (f"{stem}_{letter}" for letter in "cedsfbx")
+    c, e, d, s, g, f, b, x = (f"{stem}_{letter}" for letter in "cedsgfbx")
+    limit = sql.cast(sql.num(_LARGE), sql.DECIMAL)
+    # Not by ABS: Spark's has 34 digits.
+    large = sql.any_of([sql.more(part(Part.DECIMAL), limit), sql.less(part(Part.DECIMAL), sql.minus(limit.copy()))])
     inputs = [
         (c, flag(bound.copy())),
         (e, flag(wrong)),
         (d, flag(sql.equal(kind.copy(), sql.num(Kind.DECIMAL)))),
-        (s, sql.coalesce(part(Part.DECIMAL), sql.cast(sql.num(0), sql.DECIMAL))),
+        (
+            s,
+            sql.when(
+                (large, sql.DecimalTail(this=part(Part.DECIMAL))),
+                otherwise=sql.coalesce(part(Part.DECIMAL), sql.cast(sql.num(0), sql.DECIMAL)),
+            ),
+        ),
+        (
+            g,
+            sql.when(
+                (large.copy(), sql.DecimalHead(this=part(Part.DECIMAL))), otherwise=sql.cast(sql.num(0), "BIGINT")
+            ),
+        ),
     ]
-    totals: list[tuple[str, Sql]] = [(name, exp.Sum(this=sql.col(name))) for name in (c, e, d)]
+    totals: list[tuple[str, Sql]] = [(name, exp.Sum(this=sql.col(name))) for name in (c, e, d, g)]
     totals.append((s, sql.SafeSum(this=sql.col(s))))
     if not exact:
         inputs += [(name, flag(sql.equal(kind.copy(), sql.num(k)))) for name, k in ((f, Kind.FLOAT), (b, Kind.DOUBLE))]
         inputs.append((x, sql.when((sql.one_of(kind.copy(), _INEXACT), part(Part.NUMBER)))))
         totals += [(name, exp.Sum(this=sql.col(name))) for name in (f, b)]
         totals.append((x, sql.CollectList(this=sql.col(x))))
-    outputs = _mean_outputs(stem, exact=exact) if mean else _sum_outputs(stem, exact=exact)
+    outputs = _meanoutputs(stem, exact=exact) if mean else _sum_outputs(stem, exact=exact)
     # Only floats and doubles are looked at rank by rank: their sums can't be undone.
     spread = None if exact else sql.not_null(sql.col(x))
     return Accumulator(tuple(inputs), tuple(totals), outputs, Number(exact), spread)
@@ -121,7 +140,7 @@ def _result_kind(stem: str, whole: Kind, *, exact: bool) -> Sql:
     """Return the type of a sum: the widest of its terms, NULL after an error or an overflow."""
     kinds: list[tuple[Sql, Sql]] = [
         (sql.more(sql.col(f"{stem}_e"), sql.num(0)), sql.NULL.copy()),
-        (sql.is_null(sql.col(f"{stem}_s")), sql.NULL.copy()),
+        (sql.is_null(_total(stem)), sql.NULL.copy()),
     ]
     if not exact:
         kinds.append((sql.more(sql.col(f"{stem}_b"), sql.num(0)), sql.num(Kind.DOUBLE)))
@@ -131,8 +150,21 @@ def _result_kind(stem: str, whole: Kind, *, exact: bool) -> Sql:
     return sql.cast(sql.when(*kinds, otherwise=sql.num(whole)), "TINYINT")
 
 
+def _few(stem: str) -> Sql:
+    """Tell whether no term, or as much below zero as above, was large."""
+    return sql.equal(sql.col(f"{stem}_g"), sql.num(0))
+
+
+def _total(stem: str) -> Sql:
+    """Return the sum of all exact terms; NULL where it does not fit."""
+    whole = sql.DecimalTotal(this=sql.col(f"{stem}_s"), expression=sql.col(f"{stem}_g"))
+    return sql.when((_few(stem), sql.cast(sql.col(f"{stem}_s"), sql.DECIMAL)), otherwise=whole)
+
+
 def _double_total(stem: str) -> Sql:
-    return sql.add(sql.cast(sql.col(f"{stem}_s"), "DOUBLE"), sql.FoldDoubles(this=sql.col(f"{stem}_x")))
+    heads = sql.multiply(sql.cast(sql.col(f"{stem}_g"), "DOUBLE"), sql.cast(sql.num(_LARGE), "DOUBLE"))
+    exact = sql.add(sql.cast(sql.col(f"{stem}_s"), "DOUBLE"), heads)
+    return sql.add(exact, sql.FoldDoubles(this=sql.col(f"{stem}_x")))
 
 
 def _inexact(stem: str, value: Sql) -> Sql:
@@ -141,27 +173,32 @@ def _inexact(stem: str, value: Sql) -> Sql:
 
 
 def _sum_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
-    total = sql.col(f"{stem}_s")
     number = null_part(Part.NUMBER) if exact else _inexact(stem, _double_total(stem))
     return (
         sql.alias(_result_kind(stem, Kind.INTEGER, exact=exact), f"{stem}_kind"),
         sql.alias(number, f"{stem}_num"),
-        sql.alias(sql.cast(total.copy(), sql.DECIMAL), f"{stem}_dec"),
+        sql.alias(_total(stem), f"{stem}_dec"),
     )
 
 
-def _mean_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
+def _meanoutputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
     counted = sql.greatest(sql.cast(sql.col(f"{stem}_c"), "BIGINT"), sql.num(1))
-    quotient = sql.DecimalQuotient(this=sql.col(f"{stem}_s"), expression=counted)
+
+    def quotient(total: Sql) -> Sql:
+        return sql.cast(sql.DecimalQuotient(this=total, expression=counted.copy()), sql.DECIMAL)
+
+    few = quotient(sql.col(f"{stem}_s"))
+    whole = sql.DecimalTotal(this=sql.col(f"{stem}_s"), expression=sql.col(f"{stem}_g"))
+    mean = sql.when((_few(stem), few), otherwise=bind(whole, quotient))
     if exact:
         number = null_part(Part.NUMBER)
     else:
-        mean = exp.Div(this=sql.paren(_double_total(stem)), expression=sql.cast(counted.copy(), "DOUBLE"))
-        number = _inexact(stem, mean)
+        inexact = exp.Div(this=sql.paren(_double_total(stem)), expression=sql.cast(counted.copy(), "DOUBLE"))
+        number = _inexact(stem, inexact)
     return (
         sql.alias(_result_kind(stem, Kind.DECIMAL, exact=exact), f"{stem}_kind"),
         sql.alias(number, f"{stem}_num"),
-        sql.alias(sql.cast(quotient, sql.DECIMAL), f"{stem}_dec"),
+        sql.alias(mean, f"{stem}_dec"),
     )
 
 

@@ -114,6 +114,24 @@ class SafeSum(exp.Expression):
     arg_types = {"this": True}
 
 
+class DecimalHead(exp.Expression):
+    """How many times 10^10 lies in a DECIMAL(38,18), toward zero, as BIGINT."""
+
+    arg_types = {"this": True}
+
+
+class DecimalTail(exp.Expression):
+    """What `DecimalHead` leaves of a DECIMAL(38,18)."""
+
+    arg_types = {"this": True}
+
+
+class DecimalTotal(exp.Expression):
+    """The DECIMAL(38,18) of which `this` is a sum of tails and `expression` one of heads; NULL from 10^20 on."""
+
+    arg_types = {"this": True, "expression": True}
+
+
 class SafeCast(exp.Expression):
     """A cast that gives NULL where the value does not fit."""
 

@@ -38,6 +38,32 @@ def _quotient(self: Any, node: exp.Expression) -> str:
     return f"(({scaled} // {one})::DECIMAL(20, 0)::DECIMAL(38, 18) + ({back})::DECIMAL(38, 18))::DECIMAL(38, 18)"
 
 
+_HEAD = 10_000_000_000
+
+
+def _head(self: Any, node: exp.Expression) -> str:
+    return f"(TRUNC({self.sql(node, 'this')})::HUGEINT // {_HEAD})::BIGINT"
+
+
+def _tail(self: Any, node: exp.Expression) -> str:
+    return f"({self.sql(node, 'this')} - ({_head(self, node)}::HUGEINT * {_HEAD})::DECIMAL(38, 18))"
+
+
+def _total(self: Any, node: exp.Expression) -> str:
+    # By way of text: a number that does not fit then gives NULL.
+    tail, head = both(self, node)
+
+    heads = f"({head})::HUGEINT * {_HEAD}"
+
+    def written(whole: str, fraction: str) -> str:
+        return f"({whole})::TEXT || SUBSTRING(({fraction})::DECIMAL(19, 18)::TEXT, 2)"
+
+    below, above = f"FLOOR({tail})::HUGEINT + {heads}", f"CEIL({tail})::HUGEINT + {heads}"
+    positive = written(below, f"{tail} - FLOOR({tail})")
+    negative = written(f"ABS({above})", f"CEIL({tail}) - {tail}")
+    return f"TRY_CAST(CASE WHEN {below} >= 0 THEN {positive} ELSE '-' || {negative} END AS DECIMAL(38, 18))"
+
+
 def _decimal_text(self: Any, node: exp.Expression) -> str:
     return f"RTRIM(RTRIM(CAST({self.sql(node, 'this')} AS TEXT), '0'), '.')"
 
@@ -123,6 +149,9 @@ GENERATOR = generator(
     {
         sql.FloorDivide: _floor_divide,
         sql.DecimalQuotient: _quotient,
+        sql.DecimalHead: _head,
+        sql.DecimalTail: _tail,
+        sql.DecimalTotal: _total,
         sql.DecimalText: _decimal_text,
         # By way of text: a direct cast rounds twice.
         sql.DecimalDouble: lambda self, node: f"CAST(CAST({self.sql(node, 'this')} AS TEXT) AS DOUBLE)",

@@ -120,14 +120,41 @@ _LAST_PLACE = "'0.000000000000000001' :: DECIMAL(18, 18)"
 
 def _quotient(self: Any, node: exp.Expression) -> str:
     # Spark's own quotient has 18 fraction digits, rounded half up: where that went away from zero, go one back.
-    # The check multiplies exactly below 10^9; above, 18 digits are beyond what the product can hold.
     value, by = both(self, node)
     quotient = f"TRY_CAST(TRY_DIVIDE({value}, {_to(by, 'DECIMAL(20, 0)')}) AS DECIMAL(38, 18))"
-    product = f"TRY_CAST(ABS({quotient}) AS DECIMAL(27, 18)) * {_to(by, 'DECIMAL(10, 0)')}"
+    unit = f"{_to(by, 'DECIMAL(19, 0)')} * {_LAST_PLACE}"
+    rest = _to(f"{value} % ({unit})", "DECIMAL(20, 18)")
     step = f"SIGN({value}) :: DECIMAL(1, 0) * {_LAST_PLACE}"
-    back = _to(f"TRY_CAST({quotient} AS DECIMAL(37, 18)) - {step}", "DECIMAL(38, 18)")
-    # DECIMAL(38, 18) minus anything would lose a digit to Spark's rule for the result's precision.
-    return _choose((f"{product} > ABS({value})", back), otherwise=quotient)
+    # DECIMAL(38, 18) minus anything would lose a digit to Spark's rule for the result's precision: from 10^19 on the
+    # quotient stays rounded.
+    back = f"COALESCE({_to(f'TRY_CAST({quotient} AS DECIMAL(37, 18)) - {step}', 'DECIMAL(38, 18)')}, {quotient})"
+    return _choose((f"ABS({rest}) * 2 :: DECIMAL(1, 0) >= {unit}", back), otherwise=quotient)
+
+
+_HEAD = "10000000000 :: DECIMAL(11, 0)"
+
+
+def _head(self: Any, node: exp.Expression) -> str:
+    return f"({self.sql(node, 'this')} DIV {_HEAD})"
+
+
+def _tail(self: Any, node: exp.Expression) -> str:
+    return _to(f"{self.sql(node, 'this')} % {_HEAD}", "DECIMAL(38, 18)")
+
+
+def _total(self: Any, node: exp.Expression) -> str:
+    # By way of text: Spark's sum of 20 digits before the point and 18 behind it would have 17 behind it.
+    tail, head = both(self, node)
+    heads = f"{_to(head, 'DECIMAL(20, 0)')} * {_HEAD}"
+
+    def fraction(value: str) -> str:
+        part = _to(f"PMOD({value}, 1 :: DECIMAL(1, 0))", "DECIMAL(18, 18)")
+        return f"LPAD({_to(f'{part} * 1000000000000000000 :: DECIMAL(19, 0)', 'DECIMAL(18, 0)')} :: STRING, 18, '0')"
+
+    below, above = f"FLOOR({tail}) + {heads}", f"CEIL({tail}) + {heads}"
+    positive = f"CONCAT({_to(below, 'STRING')}, '.', {fraction(tail)})"
+    negative = f"CONCAT('-', {_to(f'ABS({above})', 'STRING')}, '.', {fraction(f'-{tail}')})"
+    return f"TRY_CAST({_choose((f'{below} >= 0', positive), otherwise=negative)} AS DECIMAL(38, 18))"
 
 
 def _decimal_text(self: Any, node: exp.Expression) -> str:
@@ -252,6 +279,9 @@ GENERATOR = generator(
         exp.Anonymous: _anonymous,
         sql.FloorDivide: _floor_divide,
         sql.DecimalQuotient: _quotient,
+        sql.DecimalHead: _head,
+        sql.DecimalTail: _tail,
+        sql.DecimalTotal: _total,
         sql.DecimalText: _decimal_text,
         sql.DecimalDouble: lambda self, node: _to(self.sql(node, "this"), "DOUBLE"),
         sql.DoubleText: _double_kernel("hydrograph_double_text"),

@@ -54,7 +54,8 @@ class Spark:
 
     def add_table(self, name: str, rows: pa.Table) -> None:
         """Name rows that stand in the driver's memory."""
-        self.add_frame(name, self.session.createDataFrame(rows))
+        # In one piece: PySpark takes an empty piece for the end of the table.
+        self.add_frame(name, self.session.createDataFrame(rows.combine_chunks()))
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Keep a frame in memory, or on disk where that is too small, for the time of the run."""
