@@ -3,6 +3,7 @@
 Its pattern is asked for each solution with the solution's values put in. Where that is the same as joining the
 pattern's own answers with the solutions, it is done so. Else the distinct values that the pattern can see become a
 relation, the seed, which every leaf of the pattern is joined with; hidden keys keep its rows apart all the way up.
+The values stay bound in the pattern, as SPARQL 1.2 says and pyoxigraph and rdflib do: both sides of a MINUS have them.
 """
 
 from __future__ import annotations
@@ -160,8 +161,17 @@ class Asking:
         rows = self.compilation.keep(rows)
         read = frozenset(_pattern_reads(pattern))
         shared = [variable for variable in rows.forms if variable in read]
+        if not rows.certain and any(isinstance(below, Minus) for below in subpatterns(pattern)):
+            shared = list(rows.forms)
         seed, keys = _seed(self.compilation, restricted(rows, frozenset(shared)))
-        scope = Scope(self.scope.source, seed, frozenset(shared))
+        loose = {variable: key for variable, key in keys.items() if variable not in rows.certain}
+        scope = Scope(
+            self.scope.source,
+            seed,
+            frozenset(shared),
+            bound=rows.certain | self.scope.bound,
+            loose={**self.scope.loose, **loose},
+        )
         right = self.compile(self.compilation, pattern, scope, dict.fromkeys(shared, _ID))
         left = levelled(self.compilation, rows, right)
         on = agreeing(left, replace(right, keys=tuple(key for key in right.keys if key not in keys.values())))
@@ -241,7 +251,9 @@ def joins_alike(pattern: Pattern, outer: frozenset[Variable]) -> bool:
             read = variables(right) | (mentioned(test) if test is not None else frozenset())
             return alike(left) and alike(right) and read & outer <= sure
         case Minus(left, right):
-            return alike(left) and alike(right) and variables(right) & outer <= certain(left)
+            # What the solution around binds is bound on both sides: there, sides always share a variable.
+            share = not outer or certain(left) & certain(right)
+            return bool(share) and alike(left) and alike(right) and variables(right) & outer <= certain(left)
         case Project(inner, kept):
             return joins_alike(inner, outer & frozenset(kept))
         case Group(inner, keys, aggregates):

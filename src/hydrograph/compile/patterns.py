@@ -272,11 +272,14 @@ def _minus(compilation: Compilation, left: Pattern, right: Pattern, scope: Scope
     """Return a MINUS (S23): left rows where no compatible right row shares a bound variable with them."""
     shared = dict.fromkeys(variables(left) & variables(right), _ID)
     first = compile_pattern(compilation, left, scope, merge_demands(demand, shared))
-    if not shared:
+    if not shared and not scope.bound and not scope.loose:
         return first
     second = compile_pattern(compilation, right, scope, shared)
     first = levelled(compilation, first, second)
-    on = agreeing(first, second) + sharing(first, second, frozenset(shared))
+    on = agreeing(first, second)
+    if not scope.bound:
+        given: list[sql.Sql] = [exp.NEQ(this=sql.col(key, "l"), expression=sql.num(0)) for key in scope.loose.values()]
+        on += sharing(first, second, frozenset(shared), given)
     return narrowed(subtract(compilation, first, second, on, Outcome.WITHOUT), demand)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hydrograph.algebra.nodes import Pattern
@@ -39,6 +39,10 @@ class Scope:
     source: Source
     seed: Relation | None = None
     seen: frozenset[Variable] = frozenset()
+    bound: frozenset[Variable] = frozenset()
+    """The variables that every solution around an EXISTS binds: both sides of a MINUS have them (S23)."""
+    loose: Mapping[Variable, str] = field(default_factory=dict)
+    """The variables that some of those solutions bind, with the hidden keys that are 0 where one does not."""
 
     def reading(self, source: Source) -> Scope:
         """Return the scope of a pattern that reads another graph."""
@@ -46,7 +50,8 @@ class Scope:
 
     def showing(self, kept: tuple[Variable, ...]) -> Scope:
         """Return the scope inside a subquery, whose other variables are its own."""
-        return replace(self, seen=self.seen & frozenset(kept))
+        loose = {variable: key for variable, key in self.loose.items() if variable in kept}
+        return replace(self, seen=self.seen & frozenset(kept), bound=self.bound & frozenset(kept), loose=loose)
 
 
 Compile: TypeAlias = Callable[[Compilation, Pattern, Scope, Demand], Relation]

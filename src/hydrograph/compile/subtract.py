@@ -55,12 +55,15 @@ def agreeing(left: Relation, right: Relation) -> list[Sql]:
     return [*conditions, *overlap(left.validity, right.validity, "l", "r")]
 
 
-def sharing(left: Relation, right: Relation, counted: frozenset[Variable]) -> list[Sql]:
-    """Return the condition that both rows bind a variable: none if one is certain to be, FALSE if none can be (S23)."""
+def sharing(left: Relation, right: Relation, counted: frozenset[Variable], given: list[Sql]) -> list[Sql]:
+    """Return the condition that both rows bind a variable: none if one is certain to be, FALSE if none can be (S23).
+
+    `given` are the tests that a variable is bound around both.
+    """
     shared = [variable for variable in left.forms if variable in right.forms and variable in counted]
     if any(variable in left.certain and variable in right.certain for variable in shared):
         return []
-    both = []
+    both = [*given]
     for variable in shared:
         tests = [
             sql.not_null(side.part(variable, Part.ID, name))
