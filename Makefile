@@ -56,8 +56,8 @@ test-slow: $(READY) ## run the long suites that `make test` leaves out
 	$(BIN)/python -m pytest -q -m slow
 
 test-nightly: $(READY) ## put 50,000 random queries of all operators to the oracle; CASES=NUMBER sets another number
-	HYDROGRAPH_CASES=$(or $(CASES),50000) $(BIN)/python -m pytest -q -n logical --maxprocesses 8 \
-		tests/compile/test_full_cases.py
+	HYDROGRAPH_CASES=$(or $(CASES),50000) HYDROGRAPH_LAWS=$(or $(LAWS),10000) \
+		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/compile/test_full_cases.py tests/properties/test_laws.py
 
 check: $(READY) ## formatting, lint, types and the direction of imports
 	$(BIN)/ruff format --check .
