@@ -1,4 +1,4 @@
-"""The tables of the functional-testing paper (Dell'Aglio, Balduini, Della Valle, BeRSys 2013), in the dialects it tested.
+"""The tables of the functional-testing paper (Dell'Aglio, Balduini, Della Valle, BeRSys 2013), in its three dialects.
 
 Table 1, rooms where m1 and m2 are both, in tumbling windows of 10 s, for every t0:
 
@@ -111,7 +111,7 @@ def test_table_3_everybody_meets_himself(movers: str) -> None:
 
 @pytest.mark.parametrize("t0", range(7))
 def test_csparql_as_its_engine_does_reports_partial_windows_first(rooms: str, t0: int) -> None:
-    """α > β: windows of 10 every 5 from t0 on, the first ones partial (A3)."""
+    """RANGE above STEP: windows of 10 every 5 from t0 on, the first ones partial (A3)."""
     text = csparql("?room", 10, BOTH).replace("STEP 10s", "STEP 5s")
     query = api.query(text, preset="csparql-engine")
     with query.over(rooms, t0=t0 * SECOND, placement="local") as run:

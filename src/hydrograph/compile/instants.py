@@ -64,7 +64,10 @@ class _Steps:
         return name
 
     def sights(self, window: StreamInput) -> tuple[str, tuple[str, ...]]:
-        """Return the step that says when each element enters the window and leaves it, and what names an element."""
+        """Return the step that says when each element enters the window and leaves it, and what names an element.
+
+        An element may be there once for each of its triples: whoever groups need not make it one before.
+        """
         match window.sight:
             case Timed() as timed:
                 return self._timed(window, timed)
@@ -72,7 +75,7 @@ class _Steps:
                 return self._counted(window, counted)
             case Everything():
                 keys = self._keys()
-                elements = self._elements(window, keys)
+                elements = self._since(window, keys)
                 columns = self._ends(self._entry(window), self._border(sql.num(NEVER)))
                 return self.compilation.let(self._with(elements, keys, columns), "seen"), keys
             case None:
@@ -83,10 +86,14 @@ class _Steps:
     def _keys(self) -> tuple[str, ...]:
         return ("t", "seq") if self.is_tuple else ("t",)
 
-    def _elements(self, window: StreamInput, columns: tuple[str, ...]) -> exp.Select:
-        """Return what tells elements since t0 apart, each once."""
-        query = sql.from_(sql.select(*map(sql.col, columns)), window.name).distinct(copy=False)
+    def _since(self, window: StreamInput, columns: tuple[str, ...]) -> exp.Select:
+        """Return columns of the events since t0."""
+        query = sql.from_(sql.select(*map(sql.col, columns)), window.name)
         return query.where(sql.at_least(sql.col("t"), sql.num(self.timeline.t0)), copy=False)
+
+    def _elements(self, window: StreamInput, columns: tuple[str, ...]) -> exp.Select:
+        """Return the same, each once."""
+        return self._since(window, columns).distinct(copy=False)
 
     @staticmethod
     def _with(elements: exp.Select, keys: tuple[str, ...], columns: list[Sql]) -> exp.Select:
@@ -123,7 +130,7 @@ class _Steps:
             sql.alias(sql.greatest(sql.num(0), sql.add(sql.floor_divide(value, grid.step), sql.num(1))), name)
             for value, name in ((since, "lo"), (inside, "hi"))
         ]
-        ranked = self._with(self._elements(window, keys), keys, ranks)
+        ranked = self._with(self._since(window, keys), keys, ranks)
 
         def close(rank: str) -> Sql:
             return sql.add(sql.num(grid.first_close), sql.multiply(sql.col(rank), sql.num(grid.step)))
@@ -300,7 +307,10 @@ class _Steps:
             sql.alias(sql.subtract(sql.col("upto", side), sql.col("w", side)), bound)
             for side, bound in (("i", "lo"), ("o", "hi"))
         ]
-        query = sql.from_(sql.select(*[sql.alias(sql.col(key, "e"), key) for key in keys], *before), sight, "e")
+        names = [*keys, *(f"{end}_{column}" for end in ("in", "out") for column in self.moment)]
+        once = sql.from_(sql.select(*map(sql.col, names)), sight).distinct(copy=False)
+        query = sql.select(*[sql.alias(sql.col(key, "e"), key) for key in keys], *before)
+        query = query.from_(once.subquery("e", copy=False), copy=False)
         for side, end in (("i", "in"), ("o", "out")):
             same = [sql.equal(sql.col(f"{end}_{column}", "e"), sql.col(column, side)) for column in self.moment]
             query = query.join(sql.table(marks, side), on=sql.all_of(same), copy=False)
