@@ -88,6 +88,22 @@ def test_a_part_of_the_reports_is_the_same_in_one_pass(spark: SparkSession, tmp_
 
 
 @pytest.mark.spark
+def test_the_same_query_again_compiles_no_code_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark keeps compiled code by its text, which must not change from run to run."""
+    path = written(tmp_path, lines())
+    assert spark._jvm is not None
+    compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    for text in (JOIN, FILTER):
+        counts = []
+        for _ in range(4):
+            before = compiled.getCount()
+            with hydrograph.query(text).over({STREAM: path}, placement="spark", session=spark) as run:
+                list(run.digests())
+            counts.append(compiled.getCount() - before)
+        assert counts[0] > counts[-1] == 0, (text, counts)
+
+
+@pytest.mark.spark
 def test_a_frame_has_the_rows_of_the_reports(spark: SparkSession, tmp_path: Path) -> None:
     path = written(tmp_path, lines())
     with hydrograph.query(FILTER).over({STREAM: path}, placement="spark", session=spark) as run:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _STAMPS = frozenset({"chunk", "lo", "hi"})
+_TRIPLE = frozenset({"t", "s_id", "p_id", "o_id"})
+"""What tells the arrivals of a triple apart from those of others."""
 _SEEN = "bounds"
 _LAST = 2**61
 """No time of a stream is as late; windows that end after all of them can still be counted."""
@@ -221,11 +223,19 @@ class _Read:
         return [table for table in self.tables if table.set_making is SetMaking.DONE]
 
     def narrowed(self, frame: DataFrame) -> DataFrame:
-        """Return the rows and columns that are read."""
+        """Return the rows and columns that are read, a column null where only rows of other predicates need it."""
         from pyspark.sql import functions as f
 
-        columns = {column for places in self.tables.values() for place in places for column in place.columns}
-        columns = columns - _STAMPS | ({"t", "s_id", "p_id", "o_id"} if self.done else set())
-        if self.predicates is not None:
-            frame = frame.where(f.col("p_id").isin(*sorted(self.predicates)))
-        return frame.select(*sorted(columns))
+        places = [place for places in self.tables.values() for place in places]
+        columns = {column for place in places for column in place.columns} - _STAMPS
+        if self.done:
+            columns |= _TRIPLE
+        if self.predicates is None:
+            return frame.select(*sorted(columns))
+        kept = []
+        for column in sorted(columns):
+            asking = {place.predicate for place in places if column in place.columns}
+            everywhere = column in _TRIPLE or asking == self.predicates
+            asked = f.col("p_id").isin(*sorted(each for each in asking if each is not None))
+            kept.append(f.col(column) if everywhere else f.when(asked, f.col(column)).alias(column))
+        return frame.where(f.col("p_id").isin(*sorted(self.predicates))).select(*kept)

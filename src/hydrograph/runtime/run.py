@@ -458,15 +458,6 @@ def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant]
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def _narrowed(frame: DataFrame, predicates: set[int] | None, columns: set[str]) -> DataFrame:
-    """Return the rows and columns that a program reads."""
-    from pyspark.sql import functions as f
-
-    if predicates is not None:
-        frame = frame.where(f.col("p_id").isin(*sorted(predicates)))
-    return frame.select(*sorted(columns))
-
-
 def _rows_guess(stream: RecordedStream) -> int:
     """Return about how many rows a stream has, without reading it."""
     if stream.manifest is not None:
