@@ -47,7 +47,7 @@ def answer_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -
         upper = 2 * sum(map(len, case.elements.values())) + 1_000
         rows, found = placed.several(program, asked, replay.parameters(planned, program, replay.Ranks(0, upper)))
         reports = replay.reports_at(planned, replay.found_instants(found), _by_rank(program, rows))
-        return _as_expected(reports)
+        return as_expected(reports)
     bounds = [known for known in held.values() if known is not None]
     span = (min(first for first, _ in bounds), max(last for _, last in bounds)) if bounds else None
     ranks = replay.report_ranks(planned, span, case.from_, case.until)
@@ -55,7 +55,7 @@ def answer_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -
         placed.add_table(program.domain, replay.domain_table(replay.domain(chunks, ranks), chunks))
     rows = placed.rows(program, finals.by_report(program), replay.parameters(planned, program, ranks))
     content = held_ranks(planned.inputs(facts, placed.prefix), placed, ranks) if planned.needs_content else None
-    return _as_expected(replay.reports_of(planned, ranks, _by_rank(program, rows), content))
+    return as_expected(replay.reports_of(planned, ranks, _by_rank(program, rows), content))
 
 
 def _stream(planned: Plan, name: Iri) -> Iri:
@@ -77,5 +77,6 @@ def _by_rank(program: Program, table: pa.Table) -> dict[int, list[Row]]:
     return found
 
 
-def _as_expected(reports: Iterable[Report]) -> list[Expected]:
+def as_expected(reports: Iterable[Report]) -> list[Expected]:
+    """Return the engine's reports in the oracle's form."""
     return [Expected(r.t, r.open, r.close, Counter(r.terms()), seq=r.seq) for r in reports]
