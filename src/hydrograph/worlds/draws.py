@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _SPARK_SEED = 42
 _ULP = 2.0**-53  # of a draw from [0, 1)
-_KNOTS = 4096
-_MOST_WEIGHTS = 1 << 22
+_KNOTS = 256
+_HEAD = 128
 
 
 def long_hash(*values: int) -> int:
@@ -51,9 +51,9 @@ def long_columns(*values: Column | int) -> list[Column]:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """64 random bits as a signed number."""
+    """64 random bits as a signed number; the base may be a column, where rows draw for different purposes."""
 
-    base: int
+    base: int | Column
 
     def column(self, *keys: Column | int) -> Column:
         """Return the draw of each row; the keys are whole numbers."""
@@ -63,6 +63,7 @@ class Bits:
 
     def value(self, *keys: int) -> int:
         """Return the draw for these keys."""
+        assert isinstance(self.base, int)
         return long_hash(self.base, *keys)
 
 
@@ -125,7 +126,7 @@ class Chance:
 class Normal:
     """A number from [0, 1]: normal with mean 1/2 and deviation 1/6, cut at both ends.
 
-    Quantiles are interpolated between 4,096 exact ones.
+    Quantiles are interpolated between 256 exact ones.
     """
 
     uniform: Uniform
@@ -174,6 +175,43 @@ class Weighted:
 
 
 @dataclass(frozen=True, slots=True)
+class Zipf:
+    """A whole number k from [0, n) with a probability proportional to 1 / (k + 1).
+
+    The first 128 are exact. All others together are one more weight, and log-uniform, which is what 1 / k is in the
+    large; their places are interpolated between 256 exact ones. So tables stay small for any n.
+    """
+
+    uniform: Uniform
+    n: int
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        head = Weighted(self.uniform, _zipf_weights(self.n))
+        if self.n <= _HEAD:
+            return head.column(*keys)
+        knots = numbers(_tail(self.n))
+        place = Uniform(_other(self.uniform.bits)).column(*keys) * F.lit(float(_KNOTS))
+        cell = F.floor(place)
+        low, high = F.get(knots, cell.cast("int")), F.get(knots, cell.cast("int") + 1)
+        tail = F.floor(low + (high - low) * (place - cell.cast("double")))
+        drawn = head.column(*keys)
+        return F.when(drawn < F.lit(_HEAD), drawn).otherwise(tail)
+
+    def value(self, *keys: int) -> int:
+        """Return the draw for these keys."""
+        drawn = Weighted(self.uniform, _zipf_weights(self.n)).value(*keys)
+        if self.n <= _HEAD or drawn < _HEAD:
+            return drawn
+        place = Uniform(_other(self.uniform.bits)).value(*keys) * float(_KNOTS)
+        cell = math.floor(place)
+        low, high = _tail(self.n)[cell : cell + 2]
+        return math.floor(low + (high - low) * (place - float(cell)))
+
+
+@dataclass(frozen=True, slots=True)
 class Draws:
     """All randomness of one generated world."""
 
@@ -203,17 +241,43 @@ class Draws:
         """Return a whole number below the number of weights."""
         return Weighted(self.uniform(purpose), tuple(weights))
 
-    def zipf(self, purpose: str, n: int) -> Weighted:
+    def zipf(self, purpose: str, n: int) -> Zipf:
         """Return a whole number k from [0, n) with a probability proportional to 1 / (k + 1)."""
-        return Weighted(self.uniform(purpose), zipf_weights(n))
+        return Zipf(self.uniform(purpose), n)
 
 
 @lru_cache(64)
-def zipf_weights(n: int) -> tuple[float, ...]:
-    """Return 1, 1/2, … 1/n."""
-    if n > _MOST_WEIGHTS:
-        raise ValueError(f"expected a Zipf distribution over at most {_MOST_WEIGHTS} things, got {n}")
-    return tuple(1.0 / rank for rank in range(1, n + 1))
+def _zipf_weights(n: int) -> tuple[float, ...]:
+    """Return 1, 1/2, … 1/128, and the sum of the rest."""
+    head = tuple(1.0 / rank for rank in range(1, min(n, _HEAD) + 1))
+    return head if n <= _HEAD else (*head, _harmonic(n) - _harmonic(_HEAD))
+
+
+def _harmonic(n: int) -> float:
+    """Return 1 + 1/2 + … + 1/n."""
+    if n <= 10_000:
+        return math.fsum(1.0 / rank for rank in range(1, n + 1))
+    return math.log(n) + 0.5772156649015329 + 1 / (2 * n) - 1 / (12 * n * n)
+
+
+@lru_cache(64)
+def _tail(n: int) -> tuple[float, ...]:
+    """Return the places at equal steps of the logarithm, from the end of the head to `n`."""
+    return (*(_HEAD * (n / _HEAD) ** (knot / _KNOTS) for knot in range(_KNOTS)), float(n))
+
+
+def _other(bits: Bits) -> Bits:
+    """Return bits that are independent of the given ones."""
+    if isinstance(bits.base, int):
+        return Bits(long_hash(bits.base, _KNOTS))
+    return Bits(Bits(_KNOTS).column(bits.base))
+
+
+def strings(values: Sequence[str]) -> Column:
+    """Return a constant array of texts, none of which has a line end."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.split(F.lit("\n".join(values)), "\n")
 
 
 def numbers(values: Sequence[float] | Sequence[int], type_: str = "double") -> Column:

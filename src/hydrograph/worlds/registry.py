@@ -9,6 +9,8 @@ from hydrograph.errors import UsageError
 from hydrograph.worlds.plan import World
 
 WORLDS: dict[str, tuple[str, str]] = {
+    "sensors": ("hydrograph.worlds.sensors.world", "Weather stations: YABench's streams, SRBench's static data."),
+    "shop": ("hydrograph.worlds.shop.world", "The web shop of Stream WatDiv, or of a model file in WatDiv's syntax."),
     "social": ("hydrograph.worlds.social.world", "The social network of LSBench, after its generator S2Gen."),
 }
 """Module and summary of each world."""

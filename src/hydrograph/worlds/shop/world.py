@@ -1,0 +1,202 @@
+"""The world `shop`: the data of Stream WatDiv at a static and a stream scale, its stream timed by a rate."""
+
+from __future__ import annotations
+
+import math
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.encoding import term_id
+from hydrograph.rdf.nquads import term_text
+from hydrograph.rdf.terms import Iri
+from hydrograph.worlds import writer
+from hydrograph.worlds.draws import Draws, numbers
+from hydrograph.worlds.plan import StreamPlan, World, WorldPlan
+from hydrograph.worlds.settings import Length, Settings
+from hydrograph.worlds.shop.activities import Timing, associations_of, timed
+from hydrograph.worlds.shop.links import links
+from hydrograph.worlds.shop.model import Mode, Model, read_model
+from hydrograph.worlds.shop.population import Population
+from hydrograph.worlds.shop.triples import encoded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STREAM = "http://ex.org/streams/test"
+"""The stream of Stream WatDiv's queries."""
+
+
+class Shop(Settings):
+    """The settings of the world `shop`."""
+
+    static: int = Field(default=1, ge=1, description="the scale of users, products, retailers and websites")
+    stream: int = Field(default=1, ge=1, description="the scale of offers, purchases, reviews and of all activities")
+    rate: int = Field(default=10_000, ge=1, description="triples in a second of event time")
+    batch: int | None = Field(default=None, ge=1, description="triples with the same time; default: by the rate")
+    interval: Length | None = Field(default=None, ge=0, description="time between two batches; default: by the rate")
+    start: int = Field(default=0, description="the time of the first triple, in ms")
+    per: Literal["triple", "activity"] = Field(
+        default="triple", description="what has a time of its own, and is an element of the stream"
+    )
+    model: Path | None = Field(default=None, description="a model file in WatDiv's syntax instead of the built-in one")
+
+
+def timing(settings: Shop) -> Timing:
+    """Return the batches: B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms.
+
+    >>> timing(Shop(rate=100)), timing(Shop(rate=10_000))
+    (Timing(batch=1, interval=10, start=0), Timing(batch=10, interval=1, start=0))
+    """
+    batch = settings.batch or max(settings.rate // 1000, 1)
+    interval = max(1000 // settings.rate, 1) if settings.interval is None else settings.interval
+    return Timing(batch, interval, settings.start)
+
+
+def population(spark: SparkSession, settings: Shop) -> Population:
+    """Return the entities of a shop."""
+    return Population(
+        spark,
+        load_model(settings.model),
+        Draws(settings.seed),
+        static=settings.static,
+        stream=settings.stream,
+        faithful=settings.faithful,
+    )
+
+
+def load_model(file: Path | None) -> Model:
+    """Return the model in a file, or the built-in one."""
+    if file is None:
+        return read_model((resources.files(__package__) / "watdiv.model").read_text("utf-8"), "watdiv.model")
+    try:
+        return read_model(file.read_text("utf-8"), str(file))
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror}") from error
+
+
+def generate(spark: SparkSession, settings: Shop) -> WorldPlan:
+    """Return the plans of static data and stream."""
+    people = population(spark, settings)
+    static = encoded(people, static_rows(people))
+    return WorldPlan(streams=(_stream(people, settings),), static=static)
+
+
+def static_rows(people: Population) -> DataFrame:
+    """Return the static data as rows `code`, `s`, `o`; what two rows of the model say twice stands there once."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first: dict[tuple[str, str, str], int] = {}
+    codes = []
+    for row in people.rows:
+        link = (row.subject, row.predicate, row.association.object) if row.association else (str(row.code), "", "")
+        codes.append(first.setdefault(link, row.code))
+    canonical = F.get(numbers(codes, "int"), F.col("code")).alias("code")
+    return drawn_rows(people).select(canonical, "s", "o").distinct()
+
+
+def drawn_rows(people: Population) -> DataFrame:
+    """Return the static data as it is drawn, row by row of the model: a link may come twice."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frames = []
+    for type_ in people.model.types:
+        if type_.name not in people.streamed and people.has_triples(type_.name):
+            n = people.count(type_.name)
+            entities = people.spark.range(0, n, 1, max(1, math.ceil(n / 20_000)))
+            frames.append(people.equipped(entities).select(F.inline(people.triples(type_.name, F.col("id")))))
+    for row in people.rows:
+        one = row.association
+        if one is not None and one.exclusive and row.predicate not in people.streamed_predicates:
+            frames.append(links(people, one, 1).select(F.lit(row.code).alias("code"), "s", "o"))
+    result = frames[0]
+    for frame in frames[1:]:
+        result = result.unionByName(frame)
+    return result
+
+
+def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame:
+    """Return the triples of activities: `kept`, `code`, `s`, `o`, `at`, the place in the activity, and `next`.
+
+    `next` is the number of the activity that repeats the triple; null where none does.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind, a, e = F.col("kind"), F.col("a"), F.col("e")
+    all_ = people.model.activities
+    codes = [people.row_of(associations_of(people, activity)[0]).code for activity in all_]
+    link = F.array(F.struct(F.get(numbers(codes, "int"), kind).alias("code"), a.alias("s"), e.alias("o")))
+    triples = F.when(kind.isin(*_kinds(people, entities=False)), link)
+    for number, activity in enumerate(all_):
+        if activity.entity is not None:
+            own = people.triples(activity.entity, e)
+            triples = triples.when(kind == number, F.when(a >= 0, F.concat(own, link)).otherwise(own))
+    # An array is made by a projection of its own: inside `explode` it would not be compiled.
+    made = people.equipped(rows).select(*kept, "kind", "again", "anew", triples.alias("triples"))
+    each = made.select(*kept, "kind", "again", "anew", F.posexplode("triples").alias("at", "one"))
+    linked = F.col("one.code") == F.get(numbers(codes, "int"), kind)
+    repeated = kind.isin(*(number for number, one in enumerate(all_) if one.entity is None or one.mode is Mode.EACH))
+    next_ = F.when(repeated, F.when(linked, F.col("again")).otherwise(F.col("anew")))
+    return each.select(*kept, "one.code", "one.s", "one.o", "at", next_.alias("next"))
+
+
+def _kinds(people: Population, *, entities: bool) -> list[int]:
+    return [number for number, one in enumerate(people.model.activities) if (one.entity is not None) is entities]
+
+
+def _stream(people: Population, settings: Shop) -> StreamPlan:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    per_activity = settings.per == "activity"
+    times = timing(settings)
+    rows, total = timed(people, by_activity=per_activity and settings.faithful)
+    seq, at, next_ = F.col("seq"), F.col("at"), F.col("next")
+    if per_activity:
+        elements = rows.select(times.column(F.col("i")).alias("t"), F.col("i").alias("seq"), *rows.columns)
+
+        def expand(placed: DataFrame) -> DataFrame:
+            each = stream_triples(people, placed, "t", "seq")
+            known = each.select("t", "seq", times.column(next_).alias("t_next"), "code", "s", "o")
+            return encoded(people, known, "t", "seq", "t_next")
+
+        sort: tuple[str, ...] = ()
+    else:
+        each = stream_triples(people, rows.withColumnRenamed("i", "seq"), "seq")
+        numbered = each.select((seq + at).alias("seq"), "code", "s", "o", (next_ + at).alias("next"))
+        rank = F.get(numbers(_ranks(people), "bigint"), F.col("code"))
+        elements = numbered.select(
+            times.column(seq).alias("t"),
+            "seq",
+            times.column(next_).alias("t_next"),
+            "code",
+            "s",
+            "o",
+            (rank * F.lit(1 << 44) + seq).alias("place"),
+        )
+
+        def expand(placed: DataFrame) -> DataFrame:
+            return encoded(people, placed, "t", "seq", "t_next")
+
+        sort = ("place",)
+    step = writer.ROWS_PER_FILE
+    starts = tuple(dict.fromkeys(times.value(i) for i in range(0, max(1, total), step)))
+    return StreamPlan(name="shop", iri=STREAM, elements=elements, expand=expand, sort=sort, starts=starts)
+
+
+def _ranks(people: Population) -> list[int]:
+    """Return the rank of the id of each row's predicate among all."""
+    ids = [term_id(term_text(Iri(row.predicate))) for row in people.rows]
+    ranks = {number: rank for rank, number in enumerate(sorted(set(ids)))}
+    return [ranks[number] for number in ids]
+
+
+WORLD = World(
+    "shop",
+    "The web shop of Stream WatDiv: users follow, like and subscribe, retailers offer, users buy and review.",
+    Shop,
+    generate,
+    texts=("tnt", "watdiv"),
+)
