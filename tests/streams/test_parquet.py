@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,3 +141,23 @@ def test_other_columns_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"t": pa.array(["1"])}), file)
     with pytest.raises(DataError, match=r"column 't' is string, expected int64"):
         check_files([file], EVENTS)
+
+
+def test_two_terms_with_one_id_are_refused(text: Path, tmp_path: Path) -> None:
+    rows = events_as_arrow(open_stream(str(text))).read_all()
+    twice = rows["o_id"].to_pylist()
+    twice[0] = twice[-1]
+    assert rows["o"][0] != rows["o"][-1]
+    rows = rows.set_column(rows.schema.get_field_index("o_id"), "o_id", pa.array(twice, pa.int64()))
+    with pytest.raises(DataError, match="have the same 64-bit id"):
+        parquet.write_arrow(rows.to_reader(), tmp_path / "out", salt="ab")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_file_is_checked(tmp_path: Path, text: Path) -> None:
+    target = tmp_path / "out"
+    parquet.write_arrow(events_as_arrow(open_stream(str(text))), target, salt="ab")
+    manifest = parquet.Manifest.read(target)
+    pq.write_table(pa.table({"t": pa.array([1], pa.int64())}), target / "part-00009.parquet")
+    with pytest.raises(DataError, match=r"part-00009\.parquet: no column 'seq'"):
+        parquet.paths(target, replace(manifest, files=(*manifest.files, "part-00009.parquet")))

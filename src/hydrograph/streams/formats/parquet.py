@@ -38,6 +38,8 @@ ROWS_PER_GROUP = 131_072
 _ORDER = ("p_id", "t", "seq", "s_id", "o_id")
 _DICTIONARY = ["s", "p", "o", "p_id", "o_kind"]  # times, positions and ids of things seldom recur
 _STORED = ", ".join(name for name in EVENT_COLUMNS if name != "t_next")
+_TERMS = " UNION ".join(f"SELECT {place}_id AS id, {place} AS text FROM read_parquet($files)" for place in "spo")
+_COLLISION = f"SELECT min(text), max(text) FROM ({_TERMS}) GROUP BY id HAVING count(*) > 1 LIMIT 1"
 _NEXT = "lead(t) OVER (PARTITION BY s_id, p_id, o_id ORDER BY t, seq) AS t_next"
 
 
@@ -92,9 +94,9 @@ class Manifest:
 
 
 def paths(directory: Path, manifest: Manifest) -> list[str]:
-    """Return the files of a recorded stream in order of time, after checking that the first has the schema."""
+    """Return the files of a recorded stream in order of time, after checking that they have the schema."""
     files = [directory / name for name in manifest.files]
-    check_files(files[:1], EVENTS)
+    check_files(files, EVENTS)
     return [str(file) for file in files]
 
 
@@ -181,11 +183,17 @@ def _finish(directory: Path, names: list[str], salt: str) -> Manifest:
     blanks = False
     kinds: list[int] = []
     if names:
-        found = duckdb.execute(
-            "SELECT count(*), count(DISTINCT seq), min(t), max(t), coalesce(bool_or(o_kind = 1 OR s[1] = '_'), false),"
-            " list_sort(list(DISTINCT o_kind)) FROM read_parquet($files)",
-            {"files": [str(directory / name) for name in names]},
-        ).fetchone()
+        files = [str(directory / name) for name in names]
+        with duckdb.connect() as database:
+            database.execute("SET temp_directory = ?", [str(directory / ".spill")])
+            found = database.execute(
+                "SELECT count(*), count(DISTINCT seq), min(t), max(t),"
+                " coalesce(bool_or(o_kind = 1 OR s[1] = '_'), false), list_sort(list(DISTINCT o_kind))"
+                " FROM read_parquet($files)",
+                {"files": files},
+            ).fetchone()
+            _check_ids(database, files)
+        shutil.rmtree(directory / ".spill", ignore_errors=True)
         assert found is not None
         rows, elements, first, last, blanks, kinds = found
     manifest = Manifest(
@@ -202,6 +210,14 @@ def _finish(directory: Path, names: list[str], salt: str) -> Manifest:
     )
     manifest.write(directory)
     return manifest
+
+
+def _check_ids(database: duckdb.DuckDBPyConnection, files: list[str]) -> None:
+    """Raise DataError if two terms of a stream have the same id, which queries would take for one term."""
+    found = database.execute(_COLLISION, {"files": files}).fetchone()
+    if found is not None:
+        one, other = found
+        raise DataError(f"{one[:200]} and {other[:200]} have the same 64-bit id: rename one of them in the stream")
 
 
 @contextmanager

@@ -141,7 +141,7 @@ class TntReader:
                     if self.bad_lines.action == "fail":
                         raise broken(name, number, str(error), line) from None
                     if quarantine is not None:
-                        quarantine.write(line.rstrip("\n") + "\n")
+                        quarantine.write(line.encode("utf-8", "surrogateescape") + b"\n")
                     continue
                 tally.lines += 1
                 seq = (index[name] << FILE_BITS) + number
@@ -161,11 +161,11 @@ class TntReader:
                     yield name, number, line.removesuffix("\n")
 
     @contextmanager
-    def _quarantine(self) -> Iterator[TextIO | None]:
+    def _quarantine(self) -> Iterator[IO[bytes] | None]:
         if self.bad_lines.file is None:
             yield None
             return
-        with self.bad_lines.file.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        with written(str(self.bad_lines.file)) as file:
             yield file
 
 

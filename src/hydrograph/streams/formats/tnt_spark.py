@@ -22,6 +22,7 @@ from hydrograph.streams.formats.tnt import (
     broken,
     open_text,
     reason,
+    written,
 )
 from hydrograph.streams.formats.tnt_canonical import MARK, REST, canonical_line
 
@@ -292,7 +293,7 @@ def _skolem(term: Column, salt: str) -> Column:
 
 
 def _quarantine(bad: DataFrame, file: Path) -> None:
-    with file.open("wb") as target:
+    with written(str(file)) as target:
         for row in bad.selectExpr("CAST(value AS BINARY) AS value").toLocalIterator():
             target.write(bytes(row["value"]) + b"\n")
 
