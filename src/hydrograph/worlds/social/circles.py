@@ -30,7 +30,7 @@ class Circles:
     friendships: DataFrame
     """`a` < `b`, and `made`: the number of the pass in which they met."""
     users: DataFrame
-    """`u`, `country`, `created`, `interests`, `degree` (friendships), `friends`: `friend`, `made`, `since`, if accepted."""
+    """`u`, `country`, `created`, `interests`, `degree` (friendships), `friends`: accepted, with `made` and `since`."""
 
 
 def make_circles(spark: SparkSession, people: People) -> Circles:
@@ -51,12 +51,12 @@ def make_circles(spark: SparkSession, people: People) -> Circles:
     circle = (
         sides[0]
         .unionByName(sides[1])
-        .repartition(_tasks(people), "u")
+        .repartition(_tasks(spark, people), "u")
         .groupBy("u")
         .agg(F.count("*").cast("int").alias("degree"), F.sort_array(F.collect_list(friend)).alias("friends"))
     )
     nobody = F.array().cast("array<struct<friend:bigint,made:int,since:bigint>>")
-    everybody = spark.range(0, people.settings.users, 1, _tasks(people)).withColumnRenamed("id", "u")
+    everybody = spark.range(0, people.settings.users, 1, _tasks(spark, people)).withColumnRenamed("id", "u")
     users = (
         everybody.join(circle, "u", "left")
         .select(
@@ -100,7 +100,7 @@ def _pass(spark: SparkSession, people: People, earlier: list[DataFrame], number:
 
     asked, draws = people.settings, people.draws
     u = F.col("u")
-    everybody = spark.range(0, asked.users, 1, _tasks(people)).withColumnRenamed("id", "u")
+    everybody = spark.range(0, asked.users, 1, _tasks(spark, people)).withColumnRenamed("id", "u")
     users = everybody.select(
         "u",
         _value(people, u, number).cast("bigint").alias("value"),
@@ -112,7 +112,7 @@ def _pass(spark: SparkSession, people: People, earlier: list[DataFrame], number:
     if earlier:
         pairs = _together(earlier)
         sides = [pairs.select(F.col(one).alias("u"), F.col(other).alias("f")) for one, other in ("ab", "ba")]
-        friends = sides[0].unionByName(sides[1]).repartition(_tasks(people), "u").groupBy("u")
+        friends = sides[0].unionByName(sides[1]).repartition(_tasks(spark, people), "u").groupBy("u")
         users = users.join(friends.agg(F.sort_array(F.collect_list("f")).alias("friends")), "u", "left")
     else:
         users = users.withColumn("friends", F.lit(None).cast("array<bigint>"))
@@ -181,8 +181,10 @@ def _blocks(people: People) -> int:
     return max(1, round(people.settings.users / people.settings.block_users))
 
 
-def _tasks(people: People) -> int:
-    return max(2, math.ceil(people.settings.users / _USERS_PER_TASK))
+def _tasks(spark: SparkSession, people: People) -> int:
+    """Return the number of partitions of users: what the session says, or more if a task would get too many."""
+    usual = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return max(usual, math.ceil(people.settings.users / _USERS_PER_TASK))
 
 
 def _together(frames: list[DataFrame]) -> DataFrame:

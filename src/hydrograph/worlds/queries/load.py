@@ -1,0 +1,147 @@
+"""Reads a set of queries: what each is for, its text in each language, and why some languages have none.
+
+A set is a folder with `NAME.toml` (what is known about a query), `NAME.rspql` (its text) and, made from it by `write`,
+`NAME.<language>` for each other language that can say it and `reasons.toml` for those that can not. In the folder
+`merged` are the texts of engines that put all windows and the static data into one graph, as they were published: they
+mean the same only where no pattern finds triples of another stream. `${NAME}` stands for a constant, which is chosen
+from the data so that there are answers.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from hydrograph.errors import UnsupportedError, UsageError
+from hydrograph.language import DIALECTS, parse
+from hydrograph.language.rewording import reword
+from hydrograph.windows.profile import preset
+
+SETS = ("lsbench",)
+SOURCE = "rspql"
+"""The language in which the queries are written; the others are made from it."""
+LANGUAGES = tuple(name for name in DIALECTS if name != "sparql")
+REASONS = "reasons.toml"
+_CONSTANT = re.compile(r"\$\{([A-Z]+)\}")
+_STANDS_FOR = {"DISTANCE": "0.5"}
+"""What stands for a constant that is no IRI while a text is translated."""
+
+
+class About(BaseModel):
+    """What `NAME.toml` says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    intent: str
+    features: tuple[str, ...]
+    patterns: int
+    """Triple patterns over streams and static data, N_P of the paper."""
+    streams: tuple[str, ...]
+    """The streams of the world it reads; their number is N_S."""
+    constants: tuple[str, ...] = ()
+    note: str = ""
+    windows: Mapping[str, str] = {}
+    """The windows as published, by language; those of the text are for checked runs."""
+    published: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuery:
+    """A query of a set."""
+
+    name: str
+    about: About
+    texts: Mapping[str, str]
+    """By language, with constants left open."""
+    reasons: Mapping[str, str]
+    """Why a language can not say the query."""
+    merged: Mapping[str, str]
+    """Texts by language that see one graph of all windows and static data."""
+
+    def text(self, constants: Mapping[str, str], language: str = SOURCE) -> str:
+        """Return the text in a language with its constants filled in; refuse a language that can not say it."""
+        found = self.texts.get(language) or self.merged.get(language)
+        if found is None:
+            raise UnsupportedError(self.reasons.get(language, f"{self.name} has no text in {language}"))
+        if missing := [name for name in self.about.constants if name not in constants]:
+            raise UsageError(f"{self.name} needs the constant {missing[0]}: choose one from the data")
+        return _CONSTANT.sub(lambda hole: constants[hole[1]], found)
+
+
+def query_set(name: str) -> tuple[SetQuery, ...]:
+    """Return the queries of a set, in order of their numbers."""
+    if name not in SETS:
+        raise UsageError(f"expected a set of queries ({', '.join(SETS)}), got {name!r}")
+    folder = files(__package__).joinpath(name)
+    reasons = tomllib.loads(folder.joinpath(REASONS).read_text("utf-8"))
+    found = []
+    for file in folder.iterdir():
+        title, _, kind = file.name.partition(".")
+        if kind != "toml" or file.name == REASONS:
+            continue
+        texts, merged = _texts(folder, title), _texts(folder.joinpath("merged"), title)
+        about = About.model_validate(tomllib.loads(file.read_text("utf-8")))
+        found.append(SetQuery(title, about, texts, reasons.get(title, {}), merged))
+    return tuple(sorted(found, key=lambda query: _numbered(query.name)))
+
+
+def _texts(folder: Traversable, title: str) -> dict[str, str]:
+    places = {language: folder.joinpath(f"{title}.{language}") for language in LANGUAGES}
+    return {language: place.read_text("utf-8") for language, place in places.items() if place.is_file()}
+
+
+def translations(text: str) -> Iterator[tuple[str, str | None, str]]:
+    """Yield language, text, and the reason where there is none, for each language but the source."""
+    stands = {name: _STANDS_FOR.get(name, f"urn:constant:{name}") for name in _CONSTANT.findall(text)}
+    query = parse(_CONSTANT.sub(lambda found: stands[found[1]], text), SOURCE)
+    profile = preset(DIALECTS[SOURCE].preset)
+    for language in LANGUAGES:
+        if language == SOURCE:
+            continue
+        try:
+            said = reword(query, language, profile).text
+        except UnsupportedError as error:
+            yield language, None, str(error)
+            continue
+        for name, stand in stands.items():
+            said = said.replace(stand, f"${{{name}}}")
+        yield language, said, ""
+
+
+def write(folder: Path) -> None:
+    """Make the texts in other languages, and the reasons, from the texts of the source."""
+    reasons = ["# Made from the texts: why a language can not say a query.\n"]
+    for file in sorted(folder.glob(f"*.{SOURCE}"), key=lambda file: _numbered(file.stem)):
+        missing = []
+        for language, text, reason in translations(file.read_text("utf-8")):
+            target = file.with_suffix(f".{language}")
+            if text is None:
+                target.unlink(missing_ok=True)
+                missing.append(f"{language} = {_quoted(reason)}\n")
+            else:
+                target.write_text(text, "utf-8")
+        if missing:
+            reasons += [f"\n[{file.stem}]\n", *missing]
+    (folder / REASONS).write_text("".join(reasons), "utf-8")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _numbered(name: str) -> tuple[int, str]:
+    """Return a key that puts q10 after q9.
+
+    >>> sorted(["q10", "q7b", "q7a"], key=_numbered)
+    ['q7a', 'q7b', 'q10']
+    """
+    digits = re.search("[0-9]+", name)
+    return (int(digits[0]) if digits else 0), name
