@@ -109,6 +109,21 @@ def split_triple(line: str) -> tuple[str, str, str]:
     return canonical_texts(s, p, o, line)
 
 
+def split_quad(line: str) -> tuple[str, str, str, str]:
+    """Return the canonical texts of the terms of one N-Quads line, the graph last and empty for the default graph.
+
+    >>> split_quad('<urn:s> <urn:p> "5"@DE <urn:g> .')
+    ('<urn:s>', '<urn:p>', '"5"@de', '<urn:g>')
+    """
+    found = _STATEMENT.fullmatch(line)
+    if found is None:
+        _complain(line, quads=True)
+    s, p, o, graph = found.groups()
+    if graph is not None and "\\" in graph:
+        graph = term_text(_term(graph, line))
+    return *canonical_texts(s, p, o, line), graph or ""
+
+
 def canonical_texts(s: str, p: str, o: str, line: str) -> tuple[str, str, str]:
     """Return the canonical texts of three terms that the grammar found in `line`."""
     if "\\" not in line and (o[0] != '"' or o[-1] == '"'):

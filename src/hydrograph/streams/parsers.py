@@ -66,6 +66,8 @@ def text(term: object, blank: Callable[[str], str]) -> str:
         return f"<{term.value}>"
     if isinstance(term, ox.BlankNode):
         return blank(term.value)
+    if isinstance(term, ox.Literal) and term.language is None:  # by far the most of the others
+        return term_text(Literal(term.value, term.datatype.value))
     return term_text(term_of(term))
 
 

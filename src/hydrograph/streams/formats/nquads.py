@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
 from hydrograph.errors import DataError
-from hydrograph.rdf.nquads import parse_statement, term_text
-from hydrograph.rdf.terms import Quad
-from hydrograph.streams.datasets import DEFAULT, file_of_graphs
+from hydrograph.rdf.nquads import split_quad
 from hydrograph.streams.datasets import Quad as Texts
+from hydrograph.streams.datasets import file_of_graphs
 from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped, statement
 from hydrograph.streams.event_time import GENERATED, moment_text
 
@@ -42,9 +41,8 @@ def quad_of(line: str) -> Texts | None:
     """Return the quad of one line, None if it says nothing; raise DataError if it is broken."""
     if not line or line.isspace() or line.lstrip(" \t").startswith("#"):
         return None
-    found = parse_statement(line)
-    graph = term_text(found.graph) if isinstance(found, Quad) and found.graph is not None else DEFAULT
-    return graph, term_text(found.subject), term_text(found.predicate), term_text(found.object)
+    s, p, o, graph = split_quad(line)
+    return graph, s, p, o
 
 
 def write(out: IO[bytes], elements: Iterable[Element]) -> None:
