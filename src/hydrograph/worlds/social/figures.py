@@ -13,7 +13,7 @@ from hydrograph.worlds.draws import Draws
 from hydrograph.worlds.social.people import People, first_users
 from hydrograph.worlds.social.settings import SocialSettings
 from hydrograph.worlds.social.vocabulary import DBPO, DC, DCTERMS, FOAF, NAMES, SIB, SIOC
-from hydrograph.worlds.social.world import generate
+from hydrograph.worlds.social.world import sources
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -90,23 +90,24 @@ def census(spark: SparkSession, settings: SocialSettings) -> Census:
     """Generate a world and count it; nothing is written."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    plan = generate(spark, settings)
-    assert plan.static is not None
+    streams, static = sources(spark, settings)
     people = People(settings, Draws(settings.seed))
     prefix = len(NAMES["user"]) + 2
 
     def country(user: str) -> Column:
-        number = F.expr(f"substring({user}, {prefix}, length({user}) - {prefix})").cast("bigint")
-        return people.country(number)
+        return people.country(F.expr(f"substring({user}, {prefix}, length({user}) - {prefix})").cast("bigint"))
 
-    known = plan.static.where(F.col("p") == F.lit(f"<{FOAF}knows>"))
-    same = known.select((country("s") == country("o")).cast("double").alias("same")).agg(F.avg("same")).collect()
-    found: Counter[tuple[str, str]] = Counter()
-    parts = {stream.name: stream.expand(stream.elements) for stream in plan.streams} | {"static": plan.static}
-    for name, rows in parts.items():
-        for row in rows.groupBy("p").count().collect():
-            found[name, row["p"][1:-1]] = row["count"]
-    return Census(settings.users, found, float(same[0][0] or 0))
+    knows = F.col("p") == F.lit(f"<{FOAF}knows>")
+    same = F.when(knows, country("s") == country("o")).otherwise(F.lit(False)).cast("int")  # noqa: FBT003
+    counted = static.groupBy("p").agg(F.count("*").alias("count"), F.sum(same).alias("same")).collect()
+    found = Counter({("static", row["p"][1:-1]): row["count"] for row in counted})
+    neighbours = sum(row["same"] for row in counted)
+    for stream in streams:
+        if stream.name in STREAM_TRIPLES:
+            listed = stream.triples(stream.elements).select(F.explode(stream.listed()).alias("triple"))
+            for row in listed.groupBy("triple.p").count().collect():
+                found[stream.name, row["p"][1:-1]] = row["count"]
+    return Census(settings.users, found, neighbours / max(1, found["static", f"{FOAF}knows"]))
 
 
 def chance_of_same_country(users: int) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hydrograph.worlds.draws import Draws
 from hydrograph.worlds.plan import World, WorldPlan
 from hydrograph.worlds.social.circles import make_circles
-from hydrograph.worlds.social.clock import timed
+from hydrograph.worlds.social.clock import Source, timed
 from hydrograph.worlds.social.gps import gps_stream
 from hydrograph.worlds.social.groups import make_groups
 from hydrograph.worlds.social.people import People
@@ -17,11 +17,14 @@ from hydrograph.worlds.social.settings import SocialSettings
 from hydrograph.worlds.social.static import static_triples
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
-def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
-    """Return the plans of the network; the friendships are made here, because all else rests on them."""
+def sources(spark: SparkSession, settings: SocialSettings) -> tuple[tuple[Source, ...], DataFrame]:
+    """Return the streams before their elements have places, and the static graph.
+
+    The friendships are made here, because all else rests on them.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     people = People(settings, Draws(settings.seed))
@@ -31,7 +34,7 @@ def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
     albums = make_albums(people, circles.users)
     photos = make_photos(people, albums)
     liked = photos.select("id", "created", F.col("friends").alias("audience"))
-    sources = (
+    streams = (
         gps_stream(spark, people, circles.users),
         post_stream(spark, people, posts),
         like_stream(people, "post", posts, settings.post_like_copies),
@@ -40,10 +43,13 @@ def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
         tag_stream(spark, posts),
         photo_tag_stream(people, photos),
     )
-    return WorldPlan(
-        streams=tuple(timed(source, settings) for source in sources),
-        static=static_triples(people, circles, groups),
-    )
+    return streams, static_triples(people, circles, groups)
+
+
+def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
+    """Return the plans of the network."""
+    streams, static = sources(spark, settings)
+    return WorldPlan(streams=tuple(timed(stream, settings) for stream in streams), static=static)
 
 
 WORLD = World("social", "The social network of LSBench.", SocialSettings, generate)
