@@ -16,17 +16,21 @@ from hydrograph.worlds.social.people import first_users
 from hydrograph.worlds.social.settings import DAY, PRESETS, SocialSettings
 
 
+def known_settings(**given: object) -> SocialSettings:
+    return read_settings(SocialSettings, None, given)
+
+
 def test_defaults_are_those_of_the_original_release() -> None:
-    known = SocialSettings()
+    known = known_settings()
     assert (known.users, known.cell_size, known.cells_per_window, known.max_friends) == (1000, 100, 4, 40)
     assert (known.last - known.first) // DAY == 10
     assert known.quotas == (0.3, 0.6, 1.0)
 
 
 def test_a_preset_is_where_settings_start() -> None:
-    paper = SocialSettings(preset="paper", users=500)
+    paper = known_settings(preset="paper", users=500)
     assert (paper.faithful, paper.users, paper.max_friends) == (True, 500, PRESETS["paper"]["max_friends"])
-    assert SocialSettings(preset="paper", faithful=False).faithful is False
+    assert known_settings(preset="paper", faithful=False).faithful is False
 
 
 def test_settings_from_toml_and_from_options(tmp_path: Path) -> None:
@@ -73,7 +77,8 @@ def test_dictionaries_have_the_sizes_of_the_original() -> None:
 
 def test_no_text_of_a_dictionary_needs_an_escape() -> None:
     known = dictionaries()
-    words = [item.name for item in (*known.countries, *known.places)]
+    words = [country.name for country in known.countries]
+    words += [place.name for place in known.places]
     words += [*known.interests, *known.universities, *known.companies, *(tag for a in known.articles for tag in a.tags)]
     words += [name for names in known.names.values() for name in names]
     assert all(word.isprintable() and word.isascii() and not set(word) & set('"\\<>') for word in words)
