@@ -54,6 +54,7 @@ def test_a_right_query(capsys: pytest.CaptureFixture[str]) -> None:
         "  t0: at registration, rounded down to 1s",
         "  first windows: full",
         "  slides of time windows: kept",
+        "  AVG of nothing: 0",
         "line 3, column 14: ?rom is read, but nothing binds it; did you mean ?room?",
     ]
 

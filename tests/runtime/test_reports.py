@@ -127,3 +127,24 @@ def test_a_missing_stream_of_several_is_named(streams: dict[str, str]) -> None:
         api.query(TEXTS["closes"]).over({S: streams[S]}),
     ):
         pass
+
+
+@pytest.mark.parametrize(("preset", "nothing"), [("sparqlstream", None), ("csparql", "0"), ("rspql", "0")])
+def test_the_average_of_nothing(tmp_path: Path, preset: str, nothing: str | None) -> None:
+    """S25 says 0; SPARQLstream's engine says null. What has rows but no numbers is an error in both."""
+    lines = [
+        (1, '<urn:p> "2"'),
+        (25, '<urn:p> "4"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+        (31, '<urn:q> "x"'),
+    ]
+    (tmp_path / "s.tnt").write_text("".join(f"{t}\t<urn:a> {what} .\n" for t, what in lines))
+    text = (
+        f"SELECT (AVG(?v) AS ?m) (AVG(?v) + 1 AS ?n) FROM NAMED STREAM <{S}> [NOW - 10 MS SLIDE 10 MS] "
+        "{ ?a <urn:p> ?v }"
+    )
+    with api.query(text, preset=preset).over(str(tmp_path / "s.tnt"), t0=0, placement="local") as run:
+        found = {report.t: report.rows for report in run.reports()}
+    value = [None if text is None else text.partition("^")[0].strip('"') for text in found[40][0]]
+    assert value == ([None, None] if nothing is None else [nothing, "1"])
+    assert found[10] == ((None, None),)
+    assert [text.partition("^")[0] for text in found[30][0] if text] == ['"4"', '"5"']

@@ -38,6 +38,7 @@ _OPTIONS = (
     click.option("--sets/--bags", "r2s_set", default=None, help="How istream and dstream compare answers."),
     click.option("--empty/--no-empty", "emit_empty", default=None, help="Whether empty answers are reported."),
     click.option("--slide/--no-slide", "keep_slide", default=None, help="Whether windows keep their slide, or glide."),
+    click.option("--zero-average/--unbound-average", default=None, help="What AVG of nothing is."),
 )
 
 
@@ -61,6 +62,7 @@ def habit_options(command: Command) -> Command:
             r2s_set=options.pop("r2s_set"),
             emit_empty=options.pop("emit_empty"),
             keep_slide=options.pop("keep_slide"),
+            zero_average=options.pop("zero_average"),
         )
         command(habits=habits, t0=t0, **options)
 

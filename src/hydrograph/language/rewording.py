@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from hydrograph.algebra.averages import averages_of_nothing
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.errors import UnsupportedError
@@ -75,6 +76,8 @@ def effective(query: ContinuousQuery, profile: Profile) -> Profile:
         own = replace(own, r2s_set=NEUTRAL.r2s_set)
     if not any(isinstance(window.definition, TimeWindow) and window.definition.slide for window in query.windows):
         own = replace(own, keep_slide=NEUTRAL.keep_slide)
+    if not any(averages_of_nothing(query.pattern)):
+        own = replace(own, zero_average=NEUTRAL.zero_average)
     if not any(_depends_on_alignment(definition, own.report.when) for definition in definitions):
         own = replace(own, align=NEUTRAL.align)
     if any(isinstance(definition, CountWindow) for definition in definitions):

@@ -49,6 +49,7 @@ def habits(profile: Profile) -> dict[str, str]:
         "t0": _origin(profile),
         "first windows": "full" if profile.align is Align.OPEN else "partial, one slide after t0",
         "slides of time windows": "kept" if profile.keep_slide else "ignored, windows slide continuously",
+        "AVG of nothing": "0" if profile.zero_average else "unbound",
     }
 
 

@@ -215,7 +215,7 @@ def plan(query: ContinuousQuery, profile: Profile, t0: Instant | None, rules: tu
         query=replace(query, windows=tuple(windows)),
         profile=profile,
         t0=0 if known is None else known,
-        pattern=optimize(query.pattern, rules),
+        pattern=optimize(profile.reading(query.pattern), rules),
         feeding=tuple(feeding),
         is_placed=known is not None,
     )

@@ -8,6 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeVar
 
+from hydrograph.algebra.averages import with_unbound_averages
+from hydrograph.algebra.nodes import Pattern
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import TimeWindow, WindowDefinition
 from hydrograph.errors import UsageError
@@ -45,6 +47,7 @@ class Habits:
     r2s_set: bool | None = None
     emit_empty: bool | None = None
     keep_slide: bool | None = None
+    zero_average: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,8 @@ class Profile:
     """False says nothing where an answer is empty (S14)."""
     keep_slide: bool = True
     """False ignores the slide of time windows: they slide continuously (S10)."""
+    zero_average: bool = True
+    """False leaves AVG of nothing unbound, which SPARQL says is 0 (S25)."""
 
     def start(self, elements: Iterable[Element], t0: Instant | None = None) -> Instant:
         """Return the t0 of a replay: the one given, else as the origin says (A2).
@@ -115,7 +120,12 @@ class Profile:
             r2s_set=_given(habits.r2s_set, self.r2s_set),
             emit_empty=_given(habits.emit_empty, self.emit_empty),
             keep_slide=_given(habits.keep_slide, self.keep_slide),
+            zero_average=_given(habits.zero_average, self.zero_average),
         )
+
+    def reading(self, pattern: Pattern) -> Pattern:
+        """Return a pattern as this profile reads it."""
+        return pattern if self.zero_average else with_unbound_averages(pattern)
 
     def windowing(self, definition: WindowDefinition) -> WindowDefinition:
         """Return the window as this profile reads it."""
@@ -150,7 +160,7 @@ PRESETS: Mapping[str, Profile] = MappingProxyType(
             replace(CSPARQL, name="csparql-engine", align=Align.CLOSE),
             CQELS,
             replace(CQELS, name="cqels-cloud", report=Policy(When.CONTENT_CHANGE, expiry=True)),
-            Profile(name="sparqlstream", origin=Origin.REGISTRATION),
+            Profile(name="sparqlstream", origin=Origin.REGISTRATION, zero_average=False),
         )
     }
 )

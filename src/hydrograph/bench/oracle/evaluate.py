@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hydrograph.algebra.nodes import Distinct, OrderBy, Pattern, Project, Reduced, Slice
 from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperator, TemplateTriple
@@ -63,6 +63,7 @@ def expected(
     `text` is the SPARQL to evaluate at each report, if it is not to be printed from the query.
     """
     profile = profile.of(query)
+    query = replace(query, pattern=profile.reading(query.pattern))
     start = profile.start((e for window in query.windows for e in _stream(elements, window.stream)), t0)
     placed = placed_windows(query, elements, profile, start)
     tick = domain_tick(placed, profile.tick)

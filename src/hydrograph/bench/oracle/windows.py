@@ -64,6 +64,7 @@ def random_profile(rng: Random, definitions: Sequence[WindowDefinition]) -> Prof
             r2s_set=rng.random() < 0.3,
             emit_empty=rng.random() < 0.6,
             keep_slide=rng.random() < 0.7,
+            zero_average=rng.random() < 0.7,
         )
     if base.report.when is not When.WINDOW_CLOSE:
         return base
