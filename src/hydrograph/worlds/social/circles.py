@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from hydrograph.rdf.encoding import term_id
 from hydrograph.worlds.draws import numbers
+from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.social.friendships import Slide, befriend
 from hydrograph.worlds.social.people import People
 from hydrograph.worlds.social.settings import DAY, PASSES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_USERS_PER_TASK = 20_000
+_USERS_PER_TASK = 5_000
 _REQUEST_DAYS, _ANSWER_DAYS, _REAPPROVE_DAYS = 30, 7, 30
 
 
@@ -51,12 +51,12 @@ def make_circles(spark: SparkSession, people: People) -> Circles:
     circle = (
         sides[0]
         .unionByName(sides[1])
-        .repartition(_tasks(spark, people), "u")
+        .repartition(_tasks(people), "u")
         .groupBy("u")
         .agg(F.count("*").cast("int").alias("degree"), F.sort_array(F.collect_list(friend)).alias("friends"))
     )
     nobody = F.array().cast("array<struct<friend:bigint,made:int,since:bigint>>")
-    everybody = spark.range(0, people.settings.users, 1, _tasks(spark, people)).withColumnRenamed("id", "u")
+    everybody = spark.range(0, people.settings.users, 1, _tasks(people)).withColumnRenamed("id", "u")
     users = (
         everybody.join(circle, "u", "left")
         .select(
@@ -100,7 +100,7 @@ def _pass(spark: SparkSession, people: People, earlier: list[DataFrame], number:
 
     asked, draws = people.settings, people.draws
     u = F.col("u")
-    everybody = spark.range(0, asked.users, 1, _tasks(spark, people)).withColumnRenamed("id", "u")
+    everybody = spark.range(0, asked.users, 1, _tasks(people)).withColumnRenamed("id", "u")
     users = everybody.select(
         "u",
         _value(people, u, number).cast("bigint").alias("value"),
@@ -112,7 +112,7 @@ def _pass(spark: SparkSession, people: People, earlier: list[DataFrame], number:
     if earlier:
         pairs = _together(earlier)
         sides = [pairs.select(F.col(one).alias("u"), F.col(other).alias("f")) for one, other in ("ab", "ba")]
-        friends = sides[0].unionByName(sides[1]).repartition(_tasks(spark, people), "u").groupBy("u")
+        friends = sides[0].unionByName(sides[1]).repartition(_tasks(people), "u").groupBy("u")
         users = users.join(friends.agg(F.sort_array(F.collect_list("f")).alias("friends")), "u", "left")
     else:
         users = users.withColumn("friends", F.lit(None).cast("array<bigint>"))
@@ -181,10 +181,8 @@ def _blocks(people: People) -> int:
     return max(1, round(people.settings.users / people.settings.block_users))
 
 
-def _tasks(spark: SparkSession, people: People) -> int:
-    """Return the number of partitions of users: what the session says, or more if a task would get too many."""
-    usual = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    return max(usual, math.ceil(people.settings.users / _USERS_PER_TASK))
+def _tasks(people: People) -> int:
+    return tasks(people.settings.users, _USERS_PER_TASK)
 
 
 def _together(frames: list[DataFrame]) -> DataFrame:
