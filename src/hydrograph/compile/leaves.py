@@ -159,7 +159,7 @@ def stream_leaf(
         query = _chunk(query, [*keys, *names, *identity], chunking)
         keys = (*keys, "chunk")
     if identity:
-        query = _cut_at_next(query, [*keys, *names], [*keys, *identity])
+        query = _cut_at_next(query, [*keys, *names], [*identity, *keys])
     return replace(rows, name=compilation.let(query, "window"), keys=keys)
 
 
@@ -177,7 +177,7 @@ def prepared(
         [exp.In(this=sql.col("p_id"), expressions=[sql.num(each) for each in predicates])] if predicates else []
     )
     query = _chunk(_stamp([], extra, matches, stream, events), extra, chunking)
-    return _cut_at_next(query, ["chunk", *columns], ["chunk", *identity])
+    return _cut_at_next(query, ["chunk", *columns], [*identity, "chunk"])
 
 
 def held(stream: StreamInput) -> exp.Query:
@@ -346,7 +346,11 @@ def _spread(query: exp.Select, names: list[str], touched: Sql, chunking: Chunkin
 
 
 def _cut_at_next(query: exp.Select, names: list[str], identity: list[str]) -> exp.Select:
-    """Return the rows cut at the next arrival of the same triple (S19.3): `hi` grows with `lo` inside one window."""
+    """Return the rows cut at the next arrival of the same triple (S19.3): `hi` grows with `lo` inside one window.
+
+    `identity` has an id first: Spark sorts by the first column as a number, and compares rows only where it is equal,
+    which would be always with a chunk.
+    """
     following = sql.window(
         exp.Lead(this=sql.col("lo")),
         [sql.col(name) for name in identity],
