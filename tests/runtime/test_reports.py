@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hydrograph import api
+from hydrograph.bench.engines.reports import as_expected
 from hydrograph.bench.oracle.compare import compare_reports
+from hydrograph.bench.oracle.dataset import StaticData
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.oracle.recorded import elements_of
 from hydrograph.errors import UsageError
-from hydrograph.rdf.terms import Iri
+from hydrograph.rdf.nquads import parse_statement
+from hydrograph.rdf.terms import Iri, Quad, Triple
 from hydrograph.runtime.digest import digest
 from hydrograph.runtime.reports import Report
 from hydrograph.streams.sources import open_stream
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 S, OTHER = "http://example.org/s", "http://example.org/other"
+UNNAMED = "urn:hydrograph:stream"
+"""The stream of a language that has no name for it."""
 P = "<http://example.org/p>"
 PATTERN = f"?a {P} ?b"
 IN_W, IN_V = f"WINDOW <urn:w> {{ {PATTERN} }}", f"WINDOW <urn:v> {{ ?b {P} ?c }}"
@@ -38,6 +43,10 @@ TEXTS = {
     "ELEMENTS": f"SELECT ?a ?b FROM NAMED WINDOW <urn:w> ON <{S}> [ELEMENTS 5 STEP 3] {{ {IN_W} }}",
     "closes": f"SELECT ?a ?c FROM NAMED WINDOW <urn:w> ON <{S}> [RANGE 20 STEP 10] "
     f"FROM NAMED WINDOW <urn:v> ON <{OTHER}> [RANGE 15 STEP 6] {{ {IN_W} {IN_V} }}",
+    "clock": f"SELECT ?a ?now {{ STREAM <{S}> [RANGE 9ms] {{ {PATTERN} BIND(NOW() AS ?now) }} }}",
+    "construct": f"CONSTRUCT {{ ?a <urn:q> [ <urn:r> ?b ] }} WHERE {{ STREAM <{S}> [RANGE 9ms] {{ {PATTERN} }} }}",
+    "Strider": "STREAMING { WINDOW [20 MILLISECONDS] SLIDE [10 MILLISECONDS] BATCH [10 MILLISECONDS] } "
+    f"REGISTER {{ QUERYID [q] REASONING [FALSE] SPARQL [ SELECT ?a ?b WHERE {{ {PATTERN} }} ] }}",
     "period": "REGISTER QUERY q COMPUTED EVERY 7ms AS SELECT ?a "
     f"FROM STREAM <{S}> [RANGE 20ms STEP 10ms] {{ {PATTERN} }}",
 }
@@ -58,7 +67,7 @@ def streams(tmp_path: Path) -> dict[str, str]:
         path = tmp_path / f"{name.rpartition('/')[2]}.tnt"
         path.write_text("".join(lines))
         found[name] = str(path)
-    return found
+    return {**found, UNNAMED: found[S]}
 
 
 def reports(text: str, streams: dict[str, str], **options: object) -> list[Report]:
@@ -76,8 +85,6 @@ def oracle(text: str, streams: dict[str, str]) -> list[object]:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_files_give_what_the_oracle_expects(streams: dict[str, str], name: str) -> None:
-    from hydrograph.bench.engines.reports import as_expected
-
     found = as_expected(reports(TEXTS[name], streams, placement="local"))
     assert sum(bool(report.rows) for report in found) > 3
     assert not compare_reports(oracle(TEXTS[name], streams), found)  # type: ignore[arg-type]
@@ -92,10 +99,47 @@ def test_both_placements_say_the_same_in_every_form(spark: SparkSession, streams
     wanted = {window.stream.value: streams[window.stream.value] for window in query.algebra.windows}
     with query.over(wanted, placement="spark", session=spark) as run:
         assert list(run.reports()) == local
+        if name not in ("C-SPARQL", "CQELS", "closes"):  # a grid, and two ways to have none
+            return
         assert [(d.t, d.rows, d.hash) for d in run.digests()] == [(d.t, d.rows, d.hash) for d in map(digest, local)]
         rows = [tuple(row) for row in run.frame().collect()]
     told = [(report.open, report.close, report.t, *row) for report in local for row in report.rows]
     assert sorted(rows, key=str) == sorted(told, key=str)
+
+
+STATIC = """\
+<http://example.org/a> <http://example.org/p> <http://example.org/b> <urn:g> .
+<http://example.org/a> <http://example.org/p> <http://example.org/z> <urn:g> .
+<http://example.org/z> <http://example.org/p> <http://example.org/c> .
+"""
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        f"FROM STREAM <{S}> [RANGE 20ms STEP 10ms]",
+        f"FROM STREAM <{S}> [RANGE 20ms STEP 10ms] FROM STREAM <{OTHER}> [RANGE 30ms STEP 10ms]",
+        f"FROM STREAM <{S}> [RANGE 20ms STEP 10ms] FROM STREAM <{OTHER}> [RANGE 9ms STEP 7ms]",
+        f"FROM STREAM <{S}> [RANGE TRIPLES 5] FROM STREAM <{OTHER}> [RANGE 9ms STEP 7ms]",
+    ],
+)
+@pytest.mark.parametrize("preset", ["csparql", "cqels"])
+def test_windows_and_static_graphs_are_one_graph(
+    tmp_path: Path, streams: dict[str, str], windows: str, preset: str
+) -> None:
+    """A4: what two windows hold, or a window and the static data, counts once; GRAPH sees none of the streams."""
+    (tmp_path / "static.nq").write_text(STATIC)
+    text = f"SELECT ?a ?c (COUNT(*) AS ?n) FROM <urn:g> {windows} {{ {PATTERN} . ?b {P} ?c }} GROUP BY ?a ?c"
+    query = api.query(text, preset=preset)
+    wanted = {window.stream.value: streams[window.stream.value] for window in query.algebra.windows}
+    with query.over(wanted, str(tmp_path / "static.nq"), placement="local") as run:
+        found = as_expected(run.reports())
+    elements = {Iri(name): elements_of(open_stream(path, name=name)) for name, path in streams.items()}
+    given = [parse_statement(line) for line in STATIC.splitlines()]
+    named = frozenset(Triple(q.subject, q.predicate, q.object) for q in given if isinstance(q, Quad))
+    static = StaticData(frozenset(t for t in given if isinstance(t, Triple)), {Iri("urn:g"): named})
+    assert not compare_reports(expected(query.algebra, elements, static, profile=query.profile), found)
+    assert sum(bool(report.rows) for report in found) > 3
 
 
 def test_the_first_element_says_where_windows_start(streams: dict[str, str]) -> None:
