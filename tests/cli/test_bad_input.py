@@ -126,3 +126,52 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: tuple[str, .
 def test_an_output_that_can_not_be_written(stream: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _ = fails(capsys, "run", "-q", QUERY, "--stream", str(stream), "-o", str(tmp_path / "no" / "out.json"))
     assert code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("convert", "stream.tnt", "nowhere/out.trig"),
+        ("convert", "stream.tnt", "nowhere/out.tnt"),
+        ("convert", "stream.tnt", "stream.tnt/out"),
+        ("run", "-q", QUERY, "--stream", "stream.tnt", "--bad-lines", "nowhere/bad"),
+        ("run", "-q", QUERY, "--stream", "stream.tnt", "-o", "nowhere/out"),
+        ("run", "-q", QUERY, "--stream", "stream.tnt", "--format", "csv", "-o", "stream.tnt/out/"),
+    ],
+)
+def test_places_that_can_not_be_written(
+    stream: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(stream.parent)
+    code, message = fails(capsys, *arguments)
+    assert code == 1
+    assert len(message.splitlines()) == 1
+    assert [file.name for file in stream.parent.iterdir()] == ["stream.tnt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.trig", b":g { :a :b :c }", "line 1, column 1"),
+        ("a.nq", b"<urn:a> <urn:b> <urn:c> <urn:g> .", "graph <urn:g>: no time"),
+        ("a.ttl", b"<urn:a> <urn:b> <urn:c> .", "no time"),
+        ("a.jsonld", b"{", "line 1"),
+        ("a.ndjsonld", b"{}\n[1", "line 2"),
+        ("a.jelly", b"not jelly", "expected a frame"),
+        ("a.yabench", b"<urn:a> <urn:b> <urn:c> .", "line 1"),
+        ("a.watdiv", b"a b c", "line 1"),
+        ("m.trig", b'VERSION "1.2-messages"\n<urn:a> <urn:b> .', "message 1"),
+        ("a.trig.gz", b"no gzip", "damaged"),
+        ("a.jelly.zst", b"no zstd", "damaged"),
+    ],
+)
+def test_broken_files_of_other_formats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, words: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    code, message = fails(capsys, "run", "-q", QUERY, "--stream", str(file))
+    assert code == DATA_ERROR
+    assert str(file) in message
+    assert words in message
+    assert len(message.splitlines()) == 1

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hydrograph import __version__
-from hydrograph.errors import HydrographError
+from hydrograph.errors import HydrographError, RunError
 
 COMMANDS = {
     "run": "Answer a query over recorded streams.",
@@ -73,6 +73,10 @@ def main(arguments: list[str] | None = None) -> Any:
         # Whoever read our output has had enough; Python must not complain again when it closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"hydrograph: {place}{error.strerror or error}", err=True)
+        sys.exit(RunError.exit_code)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, TextIO
+from typing import IO
 
 import pyarrow as pa
 
@@ -17,7 +17,17 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import shortened
 from hydrograph.streams.event_time import EventTime, Texts
-from hydrograph.streams.formats.tnt import BATCH, FILE_BITS, BadLines, Row, Tally, batch, check_limits, open_binary
+from hydrograph.streams.formats.tnt import (
+    BATCH,
+    FILE_BITS,
+    BadLines,
+    Row,
+    Tally,
+    batch,
+    check_limits,
+    open_binary,
+    written,
+)
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
@@ -146,20 +156,20 @@ class ElementReader:
             else:
                 yield piece.t, seq, s, p, o
 
-    def _refuse(self, name: str, broken: Broken, tally: Tally, quarantine: TextIO | None) -> None:
+    def _refuse(self, name: str, broken: Broken, tally: Tally, quarantine: IO[bytes] | None) -> None:
         tally.bad += 1
         if self.bad_lines.action == "fail":
             shown = f", in: {shortened(broken.text.strip(), 120)}" if broken.text else ""
             raise DataError(f"{name}, {broken.place}: {broken.reason}{shown}")
         if quarantine is not None and broken.text:
-            quarantine.write(broken.text.rstrip("\n") + "\n")
+            quarantine.write(broken.text.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n")
 
     @contextmanager
-    def _quarantine(self) -> Iterator[TextIO | None]:
+    def _quarantine(self) -> Iterator[IO[bytes] | None]:
         if self.bad_lines.file is None:
             yield None
             return
-        with self.bad_lines.file.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        with written(str(self.bad_lines.file)) as file:
             yield file
 
 

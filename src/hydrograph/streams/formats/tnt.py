@@ -23,7 +23,7 @@ import duckdb
 import pyarrow as pa
 import zstandard
 
-from hydrograph.errors import DataError, UsageError
+from hydrograph.errors import DataError, RunError, UsageError
 from hydrograph.rdf.encoding import encode_text, skolem, term_id
 from hydrograph.rdf.nquads import SPACE, TRIPLE, canonical_texts, shortened, split_triple
 from hydrograph.streams.schema import EVENTS
@@ -267,6 +267,8 @@ def open_binary(name: str) -> Iterator[IO[bytes]]:
         raise DataError(f"{name}: the compressed file is damaged: {error}") from error
     except FileNotFoundError as error:
         raise DataError(f"{name}: no such file") from error
+    except (PermissionError, IsADirectoryError) as error:
+        raise DataError(f"{name} can not be read: {error.strerror}") from error
 
 
 @contextmanager
@@ -330,7 +332,11 @@ def written(target: str) -> Iterator[IO[bytes]]:
     path = Path(target)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
-        with partial.open("wb") as raw:
+        opened = partial.open("wb")
+    except OSError as error:
+        raise RunError(f"{target} can not be written: {error.strerror or error}") from None
+    try:
+        with opened as raw:
             if target.endswith(".gz"):
                 with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6) as zipped:
                     yield zipped  # type: ignore[misc]
