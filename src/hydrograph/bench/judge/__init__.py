@@ -1,0 +1,1 @@
+"""What an engine's answers are worth: pure functions over what was expected and what came."""
