@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-nightly check format lock bench-replay conformance dialects clean
+.PHONY: help setup demo test test-slow test-nightly check format lock bench-replay check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ lock: ## resolve the dependencies again and write the lock files
 
 bench-replay: $(READY) ## measure how fast recorded streams are answered
 	@$(BIN)/python -m hydrograph.bench.replay
+
+check-worlds: $(READY) ## check the generated worlds: sizes, published figures, partition counts, speed, memory
+	@$(BIN)/python -m hydrograph.bench.worlds
 
 conformance: $(READY) ## run the W3C's query tests on Spark and beside it; W3C=PATH says where they are
 	@test -n "$(W3C)" || { \

@@ -32,6 +32,7 @@ _SPARK_SEED = 42
 _ULP = 2.0**-53  # of a draw from [0, 1)
 _KNOTS = 256
 _HEAD = 128
+_SHIFT = 2.0**26  # half of the bits of a draw
 
 
 def long_hash(*values: int) -> int:
@@ -133,20 +134,16 @@ class Normal:
 
     def column(self, *keys: Column | int) -> Column:
         """Return the draw of each row."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        knots = numbers(_quantiles())
-        place = self.uniform.column(*keys) * F.lit(float(_KNOTS))
-        cell = F.floor(place)
-        low, high = F.get(knots, cell.cast("int")), F.get(knots, cell.cast("int") + 1)
-        return low + (high - low) * (place - cell.cast("double"))
+        return normal_column(self.uniform.column(*keys))
 
     def value(self, *keys: int) -> float:
         """Return the draw for these keys."""
-        place = self.uniform.value(*keys) * float(_KNOTS)
-        cell = math.floor(place)
-        low, high = _quantiles()[cell : cell + 2]
-        return low + (high - low) * (place - float(cell))
+        return _between(_quantiles(), self.uniform.value(*keys))
+
+
+def normal_column(u: Column) -> Column:
+    """Return the normal number that a uniform one stands for."""
+    return _between_column(_quantiles(), u)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +155,11 @@ class Weighted:
 
     def column(self, *keys: Column | int) -> Column:
         """Return the draw of each row."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        keep, alias = _alias(self.weights)
-        place = self.uniform.column(*keys) * F.lit(float(len(keep)))
-        cell = F.floor(place)
-        own = place - cell.cast("double") < F.get(numbers(keep), cell.cast("int"))
-        return F.when(own, cell).otherwise(F.get(numbers(alias, "bigint"), cell.cast("int")))
+        return _weighted_column(self.weights, self.uniform.column(*keys))
 
     def value(self, *keys: int) -> int:
         """Return the draw for these keys."""
-        keep, alias = _alias(self.weights)
-        place = self.uniform.value(*keys) * float(len(keep))
-        cell = math.floor(place)
-        return cell if place - float(cell) < keep[cell] else alias[cell]
+        return _weighted(self.weights, self.uniform.value(*keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,28 +175,63 @@ class Zipf:
 
     def column(self, *keys: Column | int) -> Column:
         """Return the draw of each row."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        head = Weighted(self.uniform, _zipf_weights(self.n))
-        if self.n <= _HEAD:
-            return head.column(*keys)
-        knots = numbers(_tail(self.n))
-        place = Uniform(_other(self.uniform.bits)).column(*keys) * F.lit(float(_KNOTS))
-        cell = F.floor(place)
-        low, high = F.get(knots, cell.cast("int")), F.get(knots, cell.cast("int") + 1)
-        tail = F.floor(low + (high - low) * (place - cell.cast("double")))
-        drawn = head.column(*keys)
-        return F.when(drawn < F.lit(_HEAD), drawn).otherwise(tail)
+        return zipf_column(self.n, self.uniform.column(*keys))
 
     def value(self, *keys: int) -> int:
         """Return the draw for these keys."""
-        drawn = Weighted(self.uniform, _zipf_weights(self.n)).value(*keys)
+        u = self.uniform.value(*keys)
+        drawn = _weighted(_zipf_weights(self.n), u)
         if self.n <= _HEAD or drawn < _HEAD:
             return drawn
-        place = Uniform(_other(self.uniform.bits)).value(*keys) * float(_KNOTS)
-        cell = math.floor(place)
-        low, high = _tail(self.n)[cell : cell + 2]
-        return math.floor(low + (high - low) * (place - float(cell)))
+        shifted = u * _SHIFT
+        return math.floor(_between(_tail(self.n), shifted - math.floor(shifted)))
+
+
+def zipf_column(n: int, u: Column) -> Column:
+    """Return the number that a uniform one stands for."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    drawn = _weighted_column(_zipf_weights(n), u)
+    if n <= _HEAD:
+        return drawn
+    # The upper bits have chosen the tail, the lower ones choose the place in it.
+    shifted = u * F.lit(_SHIFT)
+    tail = F.floor(_between_column(_tail(n), shifted - F.floor(shifted).cast("double")))
+    return F.when(drawn < F.lit(_HEAD), drawn).otherwise(tail)
+
+
+def _between(knots: tuple[float, ...], u: float) -> float:
+    """Return the value at the share `u` of the way along the knots."""
+    place = u * float(len(knots) - 1)
+    cell = math.floor(place)
+    return knots[cell] + (knots[cell + 1] - knots[cell]) * (place - float(cell))
+
+
+def _between_column(knots: tuple[float, ...], u: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    known = numbers(knots)
+    place = u * F.lit(float(len(knots) - 1))
+    cell = F.floor(place)
+    low, high = F.get(known, cell.cast("int")), F.get(known, cell.cast("int") + 1)
+    return low + (high - low) * (place - cell.cast("double"))
+
+
+def _weighted(weights: tuple[float, ...], u: float) -> int:
+    keep, alias = _alias(weights)
+    place = u * float(len(keep))
+    cell = math.floor(place)
+    return cell if place - float(cell) < keep[cell] else alias[cell]
+
+
+def _weighted_column(weights: tuple[float, ...], u: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    keep, alias = _alias(weights)
+    place = u * F.lit(float(len(keep)))
+    cell = F.floor(place)
+    own = place - cell.cast("double") < F.get(numbers(keep), cell.cast("int"))
+    return F.when(own, cell).otherwise(F.get(numbers(alias, "bigint"), cell.cast("int")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,13 +287,6 @@ def _harmonic(n: int) -> float:
 def _tail(n: int) -> tuple[float, ...]:
     """Return the places at equal steps of the logarithm, from the end of the head to `n`."""
     return (*(_HEAD * (n / _HEAD) ** (knot / _KNOTS) for knot in range(_KNOTS)), float(n))
-
-
-def _other(bits: Bits) -> Bits:
-    """Return bits that are independent of the given ones."""
-    if isinstance(bits.base, int):
-        return Bits(long_hash(bits.base, _KNOTS))
-    return Bits(Bits(_KNOTS).column(bits.base))
 
 
 def strings(values: Sequence[str]) -> Column:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.worlds.draws import Draws
+from hydrograph.worlds.draws import Draws, numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_ROUNDS = 8
+_ROUNDS = 2
 _COUNTED_BITS = 16
 """Sums are counted for so many ranges of the key; a bucket is a power of two of them."""
 
@@ -65,19 +65,27 @@ def indexed(rows: DataFrame, weight: str, *ties: str, per_bucket: int) -> tuple[
     return spread.mapInArrow(number, f"{schema}, i bigint"), total
 
 
-def permuted(number: Column, n: int, draws: Draws, purpose: str, *keys: Column) -> Column:
-    """Return a number below `n` permuted: other keys, another permutation.
+def permuted(number: Column, n: int, draws: Draws, purpose: str, run: Column, runs: int) -> Column:
+    """Return a number below `n` permuted, in each of `runs` runs in another way.
 
-    A swap-or-not shuffle: in each round a number and its mirror image change places or do not. The rounds are a fold
-    over an array, because columns that contain each other twice would double with every round.
+    A linear congruence spreads, then two rounds of a swap-or-not shuffle, in which a number and its mirror image change
+    places or do not, hide that it is one.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     size = F.lit(n).cast("bigint")
-    turn, swap = draws.below(f"{purpose} turn", n), draws.chance(f"{purpose} swap", 0.5)
+    factors, shifts = zip(*(_congruence(n, draws, purpose, one) for one in range(runs)), strict=True)
+    x = F.pmod(number * F.get(numbers(factors, "bigint"), run) + F.get(numbers(shifts, "bigint"), run), size)
+    for round_ in range(_ROUNDS):
+        mirror = F.pmod(draws.below(f"{purpose} turn {round_}", n).column(run) - x, size)
+        swap = draws.chance(f"{purpose} swap {round_}", 0.5).column(F.greatest(x, mirror), run)
+        x = F.when(swap, mirror).otherwise(x)
+    return x
 
-    def change(x: Column, round_: Column) -> Column:
-        mirror = F.pmod(turn.column(*keys, round_) - x, size)
-        return F.when(swap.column(F.greatest(x, mirror), *keys, round_), mirror).otherwise(x)
 
-    return F.aggregate(F.sequence(F.lit(1), F.lit(_ROUNDS)), number.cast("bigint"), change)
+def _congruence(n: int, draws: Draws, purpose: str, run: int) -> tuple[int, int]:
+    """Return a factor that is prime to `n`, and a shift."""
+    factor = 1 + draws.below(f"{purpose} factor", n).value(run)
+    while math.gcd(factor, n) > 1:
+        factor += 1
+    return factor, draws.below(f"{purpose} shift", n).value(run)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from hydrograph.worlds.orders import indexed
+from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.shop.links import links
 from hydrograph.worlds.shop.model import Activity, Association, Mode
 from hydrograph.worlds.shop.population import Population
@@ -95,7 +96,8 @@ def _once(population: Population, activity: Activity, owners: list[DataFrame]) -
     owner = owned.groupBy("e").agg(last.alias("owner")).select("e", "owner.*")
     if activity.mode is Mode.REQUIRED:
         return owner.select("key", "a", "e")
-    entities = population.spark.range(0, population.count(activity.entity), 1, 1).select(F.col("id").alias("e"))
+    n = population.count(activity.entity)
+    entities = population.session.range(0, n, 1, tasks(n, 1_000_000)).select(F.col("id").alias("e"))
     key = population.draws.bits(f"{activity.name} order").column(F.col("e"))
     nobody = F.lit(NOBODY).cast("bigint")
     return entities.join(owner.drop("key"), "e", "left").select(
@@ -148,9 +150,8 @@ def _sized(population: Population, activity: Activity, kind: int, rows: DataFram
 
     n = F.lit(1)
     if activity.entity is not None:
-        n = F.size(population.triples(activity.entity, F.col("e"))) + (F.col("a") >= 0).cast("int")
-        rows = population.equipped(rows)
-    return rows.select("key", F.lit(kind).alias("kind"), "a", "e", n.alias("n"))
+        n = population.triple_count(activity.entity, F.col("e")) + (F.col("a") >= 0).cast("int")
+    return rows.select("key", F.lit(kind).alias("kind"), "a", "e", n.cast("int").alias("n"))
 
 
 def timed(population: Population, *, by_activity: bool = False) -> tuple[DataFrame, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hydrograph.worlds.draws import numbers
 from hydrograph.worlds.orders import permuted
+from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.shop.model import Association
 from hydrograph.worlds.shop.population import TRIES, Population, sequence
 
@@ -23,7 +24,7 @@ def links(population: Population, association: Association, runs: int) -> DataFr
     from pyspark.sql import functions as F  # noqa: N812
 
     if population.choices(association) == 0:
-        return population.spark.createDataFrame([], "run BIGINT, s BIGINT, j BIGINT, o BIGINT")
+        return population.session.createDataFrame([], "run BIGINT, s BIGINT, j BIGINT, o BIGINT")
     if association.exclusive:
         return _exclusive(population, association, runs)
     subjects = _subjects(population, association, runs)
@@ -43,9 +44,8 @@ def _subjects(population: Population, association: Association, runs: int) -> Da
 
     n = population.count(association.subject)
     expected = n * runs * association.cover * association.most / (1 if association.spread is None else 2)
-    tasks = max(1, math.ceil(expected / _LINKS_PER_TASK))
     number, size = F.col("id"), F.lit(n).cast("bigint")
-    subjects = population.spark.range(0, n * runs, 1, tasks).select(
+    subjects = population.session.range(0, n * runs, 1, tasks(expected, _LINKS_PER_TASK)).select(
         F.floor(number / size).alias("run"), (number % size).alias("s")
     )
     return population.equipped(subjects) if association.object_restriction is not None else subjects
@@ -74,7 +74,7 @@ def _exclusive(population: Population, association: Association, runs: int) -> D
     tried = each.select("run", "s", "j", filling(link, n).alias("o"), filling(link + 1, n).alias("after"))
     taken = tried.where(F.col("after") > F.col("o")).select("run", "s", "j", "o")
     purpose = f"{population.row_of(association).code} deal"
-    return taken.withColumn("o", permuted(F.col("o"), n, population.draws, purpose, run))
+    return taken.withColumn("o", permuted(F.col("o"), n, population.draws, purpose, run.cast("int"), runs))
 
 
 def filling(links_before: Column, n: int) -> Column:

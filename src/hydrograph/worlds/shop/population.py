@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.worlds.draws import Draws, Normal, Uniform, Zipf
+from hydrograph.worlds.draws import Draws, normal_column, zipf_column
+from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.shop.model import Activity, Association, Attribute, Distribution, Model, types_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 TRIES = 50
 """How often an object is drawn again, if the subject has it already, or another subject in an exclusive association."""
-_DEVIATIONS = 6
+_DEVIATIONS = 4
+_FEW = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +44,21 @@ class Row:
 
 
 class Population:
-    """The entities of a model; `spark` is asked only for the members of restricted types."""
+    """The entities of a model; without `spark` only expectations are known."""
 
     def __init__(
-        self, spark: SparkSession, model: Model, draws: Draws, *, static: int, stream: int, faithful: bool
+        self, spark: SparkSession | None, model: Model, draws: Draws, *, static: int, stream: int, faithful: bool
     ) -> None:
         """Prepare the model at the two scales."""
         self.spark, self.model, self.draws = spark, model, draws
         self.static, self.stream, self.faithful = static, stream, faithful
         self._members: dict[tuple[str, str], tuple[int, ...]] = {}
+
+    @property
+    def session(self) -> SparkSession:
+        """The session that rows are made in."""
+        assert self.spark is not None, "expectations need no Spark, rows do"
+        return self.spark
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -83,7 +91,7 @@ class Population:
 
         key = type_, restriction
         if key not in self._members:
-            all_ = self.spark.range(0, self.count(type_), 1, 1)
+            all_ = self.session.range(0, self.count(type_), 1, tasks(self.count(type_), 100_000))
             found = all_.where(self.instance(type_, restriction, F.col("id"))).toArrow()
             self._members[key] = tuple(sorted(found["id"].to_pylist()))
         return self._members[key]
@@ -104,7 +112,7 @@ class Population:
             return rows
         types = pa.schema([(name, pa.list_(pa.int64())) for name in lists])
         table = pa.table([pa.array([numbers_], pa.list_(pa.int64())) for numbers_ in lists.values()], schema=types)
-        return rows.crossJoin(F.broadcast(self.spark.createDataFrame(table)))
+        return rows.crossJoin(F.broadcast(self.session.createDataFrame(table)))
 
     def instance(self, type_: str, restriction: str, number: Column) -> Column:
         """Tell whether an entity is an instance of `restriction`."""
@@ -153,46 +161,57 @@ class Population:
         elif association.restricted:
             drawn = F.transform(sequence(size), lambda j: self.pick(association, subject, run, j))
         else:
-            most = self._tries(association)
-            tries = F.ceil(size * F.lit(most / association.most)) + F.lit(8)
-            all_ = F.transform(sequence(tries), lambda j: self.pick(association, subject, run, j))
-            drawn = F.slice(F.array_distinct(all_), F.lit(1), size.cast("int"))
+            drawn = self._different(association, subject, run, size)
         taking = self.takes_part(association, subject, run)
         return F.when(taking, drawn).otherwise(F.array().cast("array<bigint>"))
+
+    def _different(self, association: Association, subject: Column, run: Column, size: Column) -> Column:
+        """Return so many different objects: what is drawn twice is left out, and more is drawn than is needed."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        n = self.choices(association)
+        needed = tries(association.distribution, n, association.most)
+        uniform = self.draws.uniform(f"{self.row_of(association).code} object")
+        many = F.ceil(size * F.lit(needed / association.most)) + F.lit(4)
+        # Two arrays: what an array's element is computed from is computed once, not wherever it is read.
+        shares = F.transform(sequence(many), lambda j: uniform.column(subject, run, j))
+        places = F.transform(shares, self.place(association.distribution, n))
+        if n <= _FEW:
+            # The rest of a short list stands behind, so that there are always enough.
+            places = F.concat(places, F.sequence(F.lit(0).cast("bigint"), F.lit(n - 1).cast("bigint")))
+        return F.slice(F.array_distinct(places), F.lit(1), F.least(size, F.lit(n)).cast("int"))
 
     def pick(self, association: Association, subject: Column, run: Column, j: Column) -> Column:
         """Return one drawn object."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        members = self._choice(association)
         n = self.choices(association)
         if n == 0:
             return F.lit(None).cast("bigint")
-        purpose = f"{self.row_of(association).code} object"
-        place = self.place(self.draws.uniform(purpose), association.distribution, n)(subject, run, j)
-        if members is None:
+        uniform = self.draws.uniform(f"{self.row_of(association).code} object")
+        place = self.place(association.distribution, n)(uniform.column(subject, run, j))
+        if association.object_restriction is None:
             return place
         return F.get(F.col(_column(association.object, association.object_restriction)), place.cast("int"))
 
-    def place(self, uniform: Uniform, distribution: Distribution, n: int) -> Callable[..., Column]:
-        """Return the function that draws a place below `n`.
+    def place(self, distribution: Distribution, n: int) -> Callable[[Column], Column]:
+        """Return the function from a uniform number to a place below `n`.
 
         Where the original rounds, so that the first place is half as likely as the others and the last one half as
         likely again, all are equally likely here; `faithful` rounds.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        last = F.lit(n - 1).cast("bigint")
+        size, last, half = F.lit(float(n)), F.lit(n - 1).cast("bigint"), F.lit(0.5)
         match distribution:
             case Distribution.UNIFORM if not self.faithful:
-                return lambda *keys: F.floor(uniform.column(*keys) * F.lit(float(n)))
+                return lambda u: F.floor(u * size)
             case Distribution.UNIFORM:
-                return lambda *keys: F.least(F.floor(uniform.column(*keys) * F.lit(float(n)) + F.lit(0.5)), last)
+                return lambda u: F.least(F.floor(u * size + half), last)
             case Distribution.NORMAL:
-                normal = Normal(uniform)
-                return lambda *keys: F.least(F.floor(normal.column(*keys) * F.lit(float(n)) + F.lit(0.5)), last)
+                return lambda u: F.least(F.floor(normal_column(u) * size + half), last)
             case Distribution.ZIPFIAN:
-                return Zipf(uniform, n).column
+                return lambda u: zipf_column(n, u)
 
     def choices(self, association: Association) -> int:
         """Return among how many objects an association chooses."""
@@ -204,8 +223,32 @@ class Population:
             return None
         return self.members(association.object, association.object_restriction)
 
-    def _tries(self, association: Association) -> int:
-        return tries(association.distribution, self.choices(association), association.most)
+    def triple_count(self, type_: str, number: Column) -> Column:
+        """Return how many `triples` an entity has, without making them."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        total = F.lit(0).cast("bigint")
+        for row in self._own_rows(type_):
+            if row.attribute is not None:
+                total += self._has(row, number).cast("bigint")
+            elif row.association is not None:
+                size = F.least(self.size(row.association, number, F.lit(0)), F.lit(self.choices(row.association)))
+                total += F.when(self.takes_part(row.association, number, F.lit(0)), size).otherwise(F.lit(0))
+        return total
+
+    def _has(self, row: Row, number: Column) -> Column:
+        """Tell whether an entity has an attribute."""
+        there = self.draws.chance(f"{row.subject} {row.group}", row.probability).column(number)
+        return there if row.restriction is None else there & self.instance(row.subject, row.restriction, number)
+
+    def _own_rows(self, type_: str) -> list[Row]:
+        return [
+            row
+            for row in self.rows
+            if row.subject == type_
+            and row.predicate not in self.streamed_predicates
+            and (row.association is None or not (row.association.exclusive or self.choices(row.association) == 0))
+        ]
 
     def triples(self, type_: str, number: Column) -> Column:
         """Return what an entity has by itself, as an array of (code, subject, object); a literal has the object 0.
@@ -223,24 +266,16 @@ class Population:
             return lambda object_: triple(row, object_)
 
         single, several = [], []
-        for row in self.rows:
-            if row.subject != type_ or row.predicate in self.streamed_predicates:
-                continue
-            if row.attribute is not None:
-                there = self.draws.chance(f"{type_} {row.group}", row.probability).column(number)
-                if row.restriction is not None:
-                    there &= self.instance(type_, row.restriction, number)
-                single.append(F.when(there, triple(row, F.lit(0))))
-            elif row.association is not None and not row.association.exclusive:
-                association = row.association
-                if self.choices(association) == 0:
-                    continue
-                if association.most == 1 and association.spread is None:
-                    there = self.takes_part(association, number, F.lit(0))
-                    single.append(F.when(there, triple(row, self.pick(association, number, F.lit(0), F.lit(0)))))
-                else:
-                    objects = self.objects(association, number, F.lit(0))
-                    several.append(F.transform(objects, each(row)))
+        for row in self._own_rows(type_):
+            association = row.association
+            if association is None:
+                single.append(F.when(self._has(row, number), triple(row, F.lit(0))))
+            elif association.most == 1 and association.spread is None:
+                there = self.takes_part(association, number, F.lit(0))
+                object_ = self.pick(association, number, F.lit(0), F.lit(0))
+                single.append(F.when(there, triple(row, object_)))
+            else:
+                several.append(F.transform(self.objects(association, number, F.lit(0)), each(row)))
         parts = ([F.array_compact(F.array(*single))] if single else []) + several
         return F.concat(*parts) if len(parts) > 1 else parts[0]
 
@@ -271,7 +306,7 @@ def tries(distribution: Distribution, n: int, wanted: int) -> int:
     """Return how many draws give `wanted` different ones of `n` for sure, but at most fifty for each.
 
     >>> tries(Distribution.UNIFORM, 1000, 225), tries(Distribution.ZIPFIAN, 3, 3)
-    (385, 150)
+    (346, 150)
     """
     if distribution is Distribution.ZIPFIAN:
         weights = 1 / np.arange(1, n + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +14,7 @@ from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.worlds import writer
 from hydrograph.worlds.draws import Draws, numbers
+from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.plan import StreamPlan, World, WorldPlan
 from hydrograph.worlds.settings import Length, Settings
 from hydrograph.worlds.shop.activities import Timing, associations_of, timed
@@ -56,7 +56,7 @@ def timing(settings: Shop) -> Timing:
     return Timing(batch, interval, settings.start)
 
 
-def population(spark: SparkSession, settings: Shop) -> Population:
+def population(spark: SparkSession | None, settings: Shop) -> Population:
     """Return the entities of a shop."""
     return Population(
         spark,
@@ -106,7 +106,7 @@ def drawn_rows(people: Population) -> DataFrame:
     for type_ in people.model.types:
         if type_.name not in people.streamed and people.has_triples(type_.name):
             n = people.count(type_.name)
-            entities = people.spark.range(0, n, 1, max(1, math.ceil(n / 20_000)))
+            entities = people.session.range(0, n, 1, tasks(n, 20_000))
             frames.append(people.equipped(entities).select(F.inline(people.triples(type_.name, F.col("id")))))
     for row in people.rows:
         one = row.association

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hydrograph.worlds.draws import Draws
+from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.sensors.properties import Property
 from hydrograph.worlds.sensors.settings import Sensors
 
@@ -25,7 +26,7 @@ def times(spark: SparkSession, settings: Sensors, draws: Draws) -> DataFrame:
 
     rounds = _rounds(settings)
     n = F.lit(settings.stations).cast("bigint")
-    rows = spark.range(0, settings.stations * rounds, 1, max(1, settings.stations * rounds // _ROWS_PER_TASK))
+    rows = spark.range(0, settings.stations * rounds, 1, tasks(settings.stations * rounds, _ROWS_PER_TASK))
     # Round after round, so that a task has a stretch of time and not a few stations.
     numbered = rows.select((F.col("id") % n).alias("station"), F.floor(F.col("id") / n).alias("number"))
     offset = draws.below("offset", settings.interval).column(F.col("station"))

@@ -1,0 +1,1 @@
+"""The bars of the generated worlds: `make check-worlds`."""

@@ -1,0 +1,118 @@
+"""What a check of a world says, and what several of them need: generating aside, measured, at any partition count."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from hydrograph.worlds.manifest import WorldManifest
+from hydrograph.worlds.partitions import forced
+from hydrograph.worlds.registry import find_world
+from hydrograph.worlds.writer import write_world
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INTERVAL = 0.5  # seconds between two looks at the processes
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One bar: what is asked, whether it holds, and the figures."""
+
+    name: str
+    passed: bool
+    said: str
+    rate: float | None = None
+    """Triples a second, where it was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What generating a world in a process of its own took."""
+
+    triples: int
+    seconds: float
+    cpu_seconds: float
+    memory: int
+    """The most that all its processes held together, in bytes."""
+
+
+def same_at_any_partition_count(spark: SparkSession, name: str, counts: Sequence[int], **settings: Any) -> Check:
+    """Return whether a world has the same checksums, made by so many tasks."""
+    world = find_world(name)
+    sums: dict[int, str] = {}
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
+        for count in counts:
+            spark.conf.set("spark.sql.shuffle.partitions", count)
+            with forced(count):
+                given = world.settings(**settings)
+                sums[count] = write_world(spark, world, given, Path(directory) / str(count)).checksum
+    spark.conf.set("spark.sql.shuffle.partitions", str(before))
+    said = f"{len(set(sums.values()))} checksums at {', '.join(map(str, counts))} partitions: {sums[counts[0]]}"
+    return Check(f"{name}: same rows at any partition count", len(set(sums.values())) == 1, said)
+
+
+def measure(name: str, options: Sequence[str], memory: str) -> Measured:
+    """Generate a world by the command line in a process of its own, on two cores."""
+    with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
+        target = Path(directory) / "world"
+        call = [sys.executable, "-m", "hydrograph", "generate", name, str(target), *options]
+        started = time.monotonic()
+        process = psutil.Popen([*call, "--master", "local[2]", "--memory", memory], stdout=subprocess.DEVNULL)
+        most, cpu = _watch(process)
+        seconds = time.monotonic() - started
+        if process.returncode != 0:
+            raise RuntimeError(f"expected `hydrograph generate {name}` to succeed, got exit code {process.returncode}")
+        manifest = WorldManifest.read(target)
+    triples = sum(part.triples for part in manifest.streams.values())
+    return Measured(triples, seconds, cpu, most)
+
+
+def _watch(process: psutil.Popen) -> tuple[int, float]:
+    """Return the most memory and all CPU time of a process and its children, when it has ended."""
+    most = 0
+    used: dict[tuple[int, float], float] = {}
+    over = threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        held = 0
+        try:
+            family = [process, *process.children(recursive=True)]
+        except psutil.Error:
+            return
+        for member in family:
+            try:
+                times = member.cpu_times()
+                used[member.pid, member.create_time()] = times.user + times.system
+                held += member.memory_info().rss
+            except psutil.Error:
+                continue
+        most = max(most, held)
+
+    def watch() -> None:
+        while not over.wait(_INTERVAL):
+            look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    process.wait()
+    over.set()
+    watcher.join()
+    return most, sum(used.values())
+
+
+def line(check: Check) -> str:
+    """Return a check as one line of text."""
+    return f"{'ok  ' if check.passed else 'FAIL'} {check.name}: {check.said}"
