@@ -78,7 +78,9 @@ def timed(source: Source, settings: SocialSettings) -> StreamPlan:
     def expand(rows: DataFrame, *, each: bool) -> DataFrame:
         found = unfolded(source.triples(rows), source.listed(), *rows.columns)
         place = F.col("before") + F.col("k") if each else F.col("place")
-        later = F.lit(None) if source.again is None else when(place + source.again())
+        later = F.lit(None)
+        if source.again is not None:
+            later = F.when(source.again().isNotNull(), when(place + source.again()))
         timed_ = found.withColumn("seq", place).withColumn("t", when(place))
         return timed_.withColumn("t_next", later.cast("bigint")).select(*EVENT_COLUMNS)
 

@@ -25,7 +25,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "faithful": True,
         "users": 1000,
         "end": "2010-02-28",
-        "max_friends": 129,
+        "max_friends": 125,
         "max_comments": 1,
     },
     # 121 million static triples for 100,000 users: 333 friends each (Le-Phuoc et al., ISWC 2013).
