@@ -31,6 +31,7 @@ S, OTHER = "http://example.org/s", "http://example.org/other"
 UNNAMED = "urn:hydrograph:stream"
 """The stream of a language that has no name for it."""
 P = "<http://example.org/p>"
+MIDDLE = '"1970-01-01T00:00:01.040Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
 PATTERN = f"?a {P} ?b"
 IN_W, IN_V = f"WINDOW <urn:w> {{ {PATTERN} }}", f"WINDOW <urn:v> {{ ?b {P} ?c }}"
 TEXTS = {
@@ -43,7 +44,8 @@ TEXTS = {
     "ELEMENTS": f"SELECT ?a ?b FROM NAMED WINDOW <urn:w> ON <{S}> [ELEMENTS 5 STEP 3] {{ {IN_W} }}",
     "closes": f"SELECT ?a ?c FROM NAMED WINDOW <urn:w> ON <{S}> [RANGE 20 STEP 10] "
     f"FROM NAMED WINDOW <urn:v> ON <{OTHER}> [RANGE 15 STEP 6] {{ {IN_W} {IN_V} }}",
-    "clock": f"SELECT ?a ?now {{ STREAM <{S}> [RANGE 9ms] {{ {PATTERN} BIND(NOW() AS ?now) }} }}",
+    "clock": f"SELECT ?a ?now {{ STREAM <{S}> [RANGE 9ms] {{ {PATTERN} BIND(NOW() AS ?now) "
+    f"FILTER(NOW() > {MIDDLE}) }} }}",
     "construct": f"CONSTRUCT {{ ?a <urn:q> [ <urn:r> ?b ] }} WHERE {{ STREAM <{S}> [RANGE 9ms] {{ {PATTERN} }} }}",
     "Strider": "STREAMING { WINDOW [20 MILLISECONDS] SLIDE [10 MILLISECONDS] BATCH [10 MILLISECONDS] } "
     f"REGISTER {{ QUERYID [q] REASONING [FALSE] SPARQL [ SELECT ?a ?b WHERE {{ {PATTERN} }} ] }}",

@@ -45,7 +45,7 @@ from hydrograph.compile.paths import Paths, expanded
 from hydrograph.compile.program import SortKey, StreamInput
 from hydrograph.compile.relation import Demand, Encoded, Form, Part, Parts, Relation
 from hydrograph.compile.scope import Scope, completed, levelled, substituted, unit
-from hydrograph.compile.slices import Sequenced, by_rank, sequenced, sliced, with_sort_columns
+from hydrograph.compile.slices import Sequenced, by_rank, sequenced, sliced, untold, with_sort_columns
 from hydrograph.compile.subtract import Outcome, agreeing, sharing, subtract
 from hydrograph.compile.union import union
 from hydrograph.compile.values import values
@@ -316,7 +316,7 @@ def _where(compilation: Compilation, test: Expression, rows: Relation, scope: Sc
     rows, plain = asking.marked(rows, test)
     if reads_clock(plain):
         rows = by_rank(compilation, rows)
-    kept = narrowed(only(rows, known), demand)
+    kept = untold(narrowed(only(rows, known), demand))
     query = sql.from_(sql.select(*_columns(kept)), rows.name)
     query = query.where(condition(plain, rows, compilation.constant), copy=False)
     return compilation.step(kept, query, "filter")
@@ -337,7 +337,7 @@ def _extended(
     rows, plain = Asking(compilation, compile_pattern, scope).marked(rows, expression)
     if reads_clock(plain):
         rows = by_rank(compilation, rows)
-    rows = extended(compilation, rows, variable, plain)
+    rows = untold(extended(compilation, rows, variable, plain))
     return only(rows, (*known, variable))
 
 

@@ -101,6 +101,8 @@ class Ranks:
     hi: str = "hi"
     instants: str | None = None
     """The step that says which instant a rank is; None where the reports form a grid."""
+    told: bool = False
+    """Whether the rows carry what that step says, as `report_t` and `report_name`, see `slices.by_rank`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,6 +135,8 @@ def instant_name(validity: Ranks) -> Sql:
 
 def _looked_up(validity: Ranks, column: str) -> Sql:
     assert validity.instants is not None
+    if validity.told:  # Spark knows no subquery where a name is bound inside an expression
+        return sql.col(f"report_{column}")
     found = sql.from_(sql.select(exp.Max(this=sql.col(column, "i"))), validity.instants, "i")
     return exp.Subquery(this=found.where(sql.equal(sql.col("r", "i"), sql.col(validity.lo)), copy=False))
 

@@ -68,7 +68,21 @@ def at_ranks(compilation: Compilation, rows: Relation) -> Relation:
 
 def by_rank(compilation: Compilation, rows: Relation) -> Relation:
     """Return rows at single ranks, static ones too: for what reads the time of the report (S28)."""
-    return at_ranks(compilation, over_domain(compilation, rows) if isinstance(rows.validity, Always) else rows)
+    rows = at_ranks(compilation, over_domain(compilation, rows) if isinstance(rows.validity, Always) else rows)
+    if not isinstance(rows.validity, Ranks) or rows.validity.instants is None:
+        return rows
+    told = [sql.alias(sql.col(name, "i"), f"report_{name}") for name in ("t", "name")]
+    query = sql.select(*[sql.alias(sql.col(name, "l"), name) for name in rows.all_columns()], *told)
+    same = sql.equal(sql.col(rows.validity.lo, "l"), sql.col("r", "i"))
+    query = sql.from_(query, rows.name, "l").join(sql.table(rows.validity.instants, "i"), on=same, copy=False)
+    return compilation.step(replace(rows, validity=replace(rows.validity, told=True)), query, "told")
+
+
+def untold(rows: Relation) -> Relation:
+    """Return rows that no longer carry what `by_rank` has told them."""
+    if isinstance(rows.validity, Ranks) and rows.validity.told:
+        return replace(rows, validity=replace(rows.validity, told=False))
+    return rows
 
 
 def sort_keys(rows: Relation, order: list[tuple[Variable, bool]]) -> list[tuple[Sql, bool]]:
