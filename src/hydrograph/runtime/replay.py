@@ -150,6 +150,15 @@ def sparse_chunking(plan: Plan, rows: int, bounds: tuple[Instant, Instant] | Non
     return Chunking(max(1, reports * _CHUNK_WINDOWS * width // span), partitions)
 
 
+def parts(plan: Plan, ranks: Ranks, rows: int, at_once: int) -> list[Ranks]:
+    """Return the reports in stretches that hold about `at_once` rows, if every event is an answer while it is held."""
+    count = min(len(ranks), -(-rows * overlap(plan) // at_once))
+    if count < 2:
+        return [ranks]
+    length = -(-len(ranks) // count)
+    return [Ranks(start, min(start + length, ranks.end)) for start in range(ranks.start, ranks.end, length)]
+
+
 def overlap(plan: Plan) -> int:
     """Return in how many windows an event lies at most."""
     return max(-(-grid.width // grid.step) for grid in plan.windows.values())

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Self
 import pyarrow as pa
 from sqlglot import exp
 
+from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile.finals import by_report, by_stretch, instants
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
 from hydrograph.errors import UsageError
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 _LOCAL_ROWS = 1_000_000
 """Up to here a replay beside the driver ends before Spark has started."""
+_ROWS_AT_ONCE = 1_000_000
+"""So many rows of answers are expected in memory at once; of more, some reports are computed after the others."""
 _BROADCAST_ROWS = 2_000_000
 """Static rows that are sent to every task instead of being moved by key."""
 
@@ -138,8 +141,25 @@ class Run:
         if self.plan.reports is None:
             table, found = self._several([by_report(self.program), instants(self.program)])
             return replay.reports_at(self.plan, replay.found_instants(found), self._by_rank(table))
+        if self._local is not None:
+            parts = replay.parts(self.plan, self._ranks, self._rows_known, _ROWS_AT_ONCE)
+            if len(parts) > 1:
+                return self._reports_in_parts(self._local, parts)
         rows = self._by_rank(self._rows(by_report))
         return replay.reports_of(self.plan, self._ranks, rows, self._with_content())
+
+    def _reports_in_parts(self, placed: Local, parts: list[Ranks]) -> Iterator[Report]:
+        """Return the reports part by part, so that the answers of one part at a time are in memory (S17)."""
+        final, held = by_report(self.program), self._with_content()
+        for part in parts:
+            # What changed is known against the report before, which is evaluated too, but not given.
+            earlier = int(self.plan.operator is not StreamOperator.RSTREAM and part.start > self._ranks.start)
+            evaluated = Ranks(part.start - earlier, part.end)
+            if self.program.domain is not None:
+                placed.add_table(self.program.domain, replay.domain_table(replay.domain(None, evaluated), None))
+            given = {**replay.parameters(self.plan, self.program, evaluated), "r_from": part.start}
+            rows = self._by_rank(placed.rows(self.program, final, given))
+            yield from replay.reports_of(self.plan, part, rows, held)
 
     def _by_rank(self, table: pa.Table) -> RowsByRank:
         return RowsByRank(self.program, table)
