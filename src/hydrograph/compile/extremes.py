@@ -92,7 +92,13 @@ def _nodes(
     valued = [sql.alias(value.copy(), name) for name, value in inputs]
     length = sql.subtract(sql.col(hi), sql.col(lo))
     levels = sql.RankRange(this=sql.cast(sql.num(0), "BIGINT"), expression=_levels(length))
-    spread = sql.from_(sql.select(*map(sql.col, (*columns, lo, hi)), *valued, sql.alias(levels, _LEVEL)), rows)
+    # Rows of one group with the same interval first become one: only one of them is the least, one the greatest.
+    read = sql.from_(sql.select(*map(sql.col, (*columns, lo, hi)), *valued), rows)
+    merged = sql.select(*map(sql.col, (*columns, lo, hi)), *[sql.alias(total.copy(), name) for name, total in totals])
+    merged = merged.from_(read.subquery("v", copy=False), copy=False)
+    merged = merged.group_by(*map(sql.col, (*columns, lo, hi)), copy=False)
+    spread = sql.select(*map(sql.col, (*columns, lo, hi, *names)), sql.alias(levels, _LEVEL))
+    spread = spread.from_(merged.subquery("u", copy=False), copy=False)
     sides = exp.Explode(this=exp.Array(expressions=[sql.num(0), sql.num(1)]))
     kept = [*columns, lo, hi, *names, _LEVEL]
     sized = sql.select(*map(sql.col, kept), sql.alias(_size(), _SIZE), sql.alias(sides, "side"))
