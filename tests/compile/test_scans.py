@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
+from time import process_time
 
 import pytest
 from sqlglot import exp
 
+from hydrograph.bench.engines.replay import answer
+from hydrograph.bench.oracle.cases import Case
 from hydrograph.compile.finals import by_report
+from hydrograph.compile.print import Target
 from hydrograph.compile.program import Let, Program
 from hydrograph.language import parse
+from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.windows.profile import RSPQL
+from hydrograph.windows.stream import Element
 
 HEAD = "PREFIX : <urn:> SELECT * FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] WHERE { WINDOW :w { %s } }"
 
@@ -53,3 +61,56 @@ def test_a_chain_of_optionals_scans_each_pattern_once() -> None:
 
 def test_exists_inside_a_larger_condition_scans_each_pattern_once() -> None:
     assert scans(program_of("?a :p ?b FILTER(EXISTS { ?b :q ?c } || NOT EXISTS { ?a :r ?d } || ?b > 3)")) == {"w0": 3}
+
+
+@pytest.mark.parametrize("target", Target)
+@pytest.mark.parametrize("block", ["OPTIONAL", "MINUS", "FILTER EXISTS", "FILTER NOT EXISTS"])
+def test_the_text_of_nested_blocks_grows_by_as_much_with_every_level(block: str, target: Target) -> None:
+    """But for the columns of the rows that are carried up: one variable more with every level."""
+    sizes = [len(program_of(nested(depth, block)).text(target, pretty=False)) for depth in (2, 4, 8, 16)]
+    two, four, eight = (later - earlier for earlier, later in pairwise(sizes))
+    assert four < 3 * two
+    assert eight < 3 * four
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", ["OPTIONAL", "MINUS"])
+def test_the_time_of_nested_blocks_grows_with_their_depth(block: str) -> None:
+    """Compiling, planning and running: twice as deep takes at most about twice as long."""
+
+    def seconds(depth: int) -> float:
+        query = parse(HEAD % nested(depth, block))
+        elements = {Iri("urn:s"): chain(depth)}
+        case = Case(0, query, elements)
+        times = []
+        with Local(threads=1) as local:
+            for _ in range(5):
+                start = process_time()
+                answer(case, placed=local)
+                times.append(process_time() - start)
+        return min(times)
+
+    four, eight, sixteen = (seconds(depth) for depth in (4, 8, 16))
+    assert eight < 3 * four
+    assert sixteen < 3 * eight
+
+
+def chain(depth: int) -> tuple[Element, ...]:
+    """Return elements that match each level of a nested block."""
+    predicates = ["p", *(f"p{level}" for level in range(depth))]
+    return tuple(
+        Element(
+            1_000 * number,
+            number,
+            frozenset({Triple(Iri(f"urn:x{number}"), Iri(f"urn:{p}"), Iri(f"urn:x{number + 1}"))}),
+        )
+        for number, p in enumerate(predicates)
+    )
+
+
+@pytest.mark.parametrize("block", ["FILTER EXISTS", "FILTER NOT EXISTS"])
+def test_blocks_as_deep_as_a_query_may_be_compile_at_once(block: str) -> None:
+    """If every level looked twice into the levels below, this would never end."""
+    start = process_time()
+    assert scans(program_of(nested(40, block))) == {"w0": 41}
+    assert process_time() - start < 30

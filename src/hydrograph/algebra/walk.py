@@ -255,31 +255,25 @@ def depth(node: Node) -> int:
 def mentioned(expression: Expression) -> frozenset[Variable]:
     """Return the variables that `expression` may read, those inside EXISTS included."""
     found: set[Variable] = set()
-    waiting: list[Expression] = [expression]
+    waiting: list[Node] = [expression]
     while waiting:
-        match waiting.pop():
-            case Reference(variable):
-                found.add(variable)
-            case Exists(pattern):
-                for inner in subpatterns(pattern):
-                    found |= variables(inner)
-                    waiting += expressions(inner)
-            case other:
-                waiting += operands(other)
+        node = waiting.pop()
+        if isinstance(node, Reference):
+            found.add(node.variable)
+        elif isinstance(node, Pattern):
+            found |= variables(node)
+        waiting += _below(node)
     return frozenset(found)
 
 
 def is_volatile(expression: Expression) -> bool:
     """Tell whether two evaluations of `expression` may differ (A6)."""
-    waiting: list[Expression] = [expression]
+    waiting: list[Node] = [expression]
     while waiting:
-        match waiting.pop():
-            case Call(function) if function in _VOLATILE:
-                return True
-            case Exists(pattern):
-                waiting += (inner for below in subpatterns(pattern) for inner in expressions(below))
-            case other:
-                waiting += operands(other)
+        node = waiting.pop()
+        if isinstance(node, Call) and node.function in _VOLATILE:
+            return True
+        waiting += _below(node)
     return False
 
 

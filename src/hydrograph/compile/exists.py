@@ -75,23 +75,28 @@ def has_exists(expression: Expression) -> bool:
 
 def reads(expression: Expression) -> dict[Variable, Parts]:
     """Return what an expression reads of each variable, the patterns of EXISTS included."""
-    inner: list[dict[Variable, Parts]] = []
+    own, asked = _own_reads(expression)
+    return merge_demands(own, *(_pattern_reads(pattern) for pattern in asked))
+
+
+def _own_reads(expression: Expression) -> tuple[dict[Variable, Parts], list[Pattern]]:
+    """Return what an expression reads itself, and the patterns of EXISTS in it."""
+    asked: list[Pattern] = []
 
     def plain(node: Expression) -> Expression:
         if not isinstance(node, Exists):
             return node
-        inner.append(_pattern_reads(node.pattern))
+        asked.append(node.pattern)
         return _TRUE
 
-    own = needs(rewrite_expression(expression, plain))
-    return merge_demands(own, *inner)
+    return needs(rewrite_expression(expression, plain)), asked
 
 
 def _pattern_reads(pattern: Pattern) -> dict[Variable, Parts]:
-    demands = []
-    for below in subpatterns(pattern):
+    demands: list[dict[Variable, Parts]] = []
+    for below in subpatterns(pattern):  # those of EXISTS are among them
         demands.append(dict.fromkeys(variables(below), _ID))
-        demands += [reads(expression) for expression in expressions(below)]
+        demands += [_own_reads(expression)[0] for expression in expressions(below)]
     found = merge_demands(*demands)
     return {variable: parts | _ID for variable, parts in found.items()}
 
