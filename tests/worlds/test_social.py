@@ -51,6 +51,8 @@ def test_settings_from_toml_and_from_options(tmp_path: Path) -> None:
         ({"end": "2010-01-01"}, "expected an end on or after the start 2010-02-01"),
         ({"min_friends": 50}, "expected min_friends up to max_friends (40), got 50"),
         ({"min_attendees": 120}, "expected min_attendees below max_attendees"),
+        ({"friend_shares": [0.3, 0.3, 0.3]}, "expected friend_shares that add up to 1"),
+        ({"member_levels": [0.8, 0.5, 1]}, "expected member_levels that rise up to 1"),
         ({"end": "2500-01-01"}, "expected at most 100000 posts or albums a user"),
         ({"element": "star"}, "element: input should be 'object' or 'triple', got 'star'"),
         ({"userz": 1}, "unknown setting 'userz'"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -132,7 +133,7 @@ def _pass(spark: SparkSession, people: People, earlier: list[DataFrame], number:
     return found.select(F.least("x", "y").alias("a"), F.greatest("x", "y").alias("b"), F.lit(number).alias("made"))
 
 
-def _befriended(slide: Slide) -> Any:
+def _befriended(slide: Slide) -> Callable[[pa.Table], pa.Table]:
     """Return the pass over one block as a function of Arrow tables; Spark hands the rows over in any order."""
 
     def befriended(table: pa.Table) -> pa.Table:

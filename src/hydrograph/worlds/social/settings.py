@@ -33,6 +33,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 """Settings by the name of a preset; whatever else is given overrides them."""
 
+_ROUNDING = 1e-9
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -144,6 +145,10 @@ class SocialSettings(Settings):
         for low, high in (("min_friends", "max_friends"), ("min_text", "max_text"), ("min_comment", "max_comment")):
             if getattr(self, low) > getattr(self, high):
                 raise ValueError(f"expected {low} up to {high} ({getattr(self, high)}), got {getattr(self, low)}")
+        if abs(sum(self.friend_shares) - 1) > _ROUNDING:
+            raise ValueError(f"expected friend_shares that add up to 1, got {sum(self.friend_shares)}")
+        if list(self.member_levels) != sorted(self.member_levels) or self.member_levels[-1] != 1:
+            raise ValueError(f"expected member_levels that rise up to 1, got {self.member_levels}")
         if self.min_attendees >= self.max_attendees:
             raise ValueError(f"expected min_attendees below max_attendees, got {self.min_attendees}")
         if unknown := sorted(self.rate.keys() - set(STREAMS)):
