@@ -29,7 +29,7 @@ from hydrograph.algebra.nodes import (
     Values,
     Window,
 )
-from hydrograph.algebra.walk import certain, is_visible, variables
+from hydrograph.algebra.walk import certain, is_visible, is_volatile, variables
 from hydrograph.compile import sql
 from hydrograph.compile.aggregates import Grouping, group, group_demand
 from hydrograph.compile.context import Compilation, Inputs
@@ -316,6 +316,9 @@ def _where(compilation: Compilation, test: Expression, rows: Relation, scope: Sc
     rows, plain = asking.marked(rows, test)
     if reads_clock(plain):
         rows = by_rank(compilation, rows)
+    if is_volatile(plain):  # equal rows are tested one by one (A6)
+        drawn = compilation.fresh()
+        rows, plain = extended(compilation, rows, drawn, plain), Reference(drawn)
     kept = untold(narrowed(only(rows, known), demand))
     query = sql.from_(sql.select(*_columns(kept)), rows.name)
     query = query.where(condition(plain, rows, compilation.constant), copy=False)
