@@ -1,0 +1,148 @@
+"""Engines as real programs: right ones are right, and every planted fault shows as what it is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hydrograph.bench.engines.process import Limits
+from hydrograph.bench.engines.session import Played, Question, Task, run
+from hydrograph.bench.engines.verdict import Phase, Verdict
+from hydrograph.bench.judge.windows import Judged, Summary, judge, summary
+from hydrograph.bench.oracle.dataset import StaticData
+from hydrograph.bench.oracle.evaluate import expected
+from hydrograph.bench.player import AsFastAsTaken, ByEventTime, Pace
+from hydrograph.language import parse
+from hydrograph.rdf.terms import Iri, Literal, Triple
+from hydrograph.rdf.vocab import XSD_DECIMAL
+from hydrograph.windows.stream import Element
+
+STREAM = Iri("http://example.org/s")
+TEXT = """PREFIX : <http://example.org/>
+SELECT ?o ?v ?room FROM NAMED WINDOW :w ON :s [RANGE 2s STEP 1s]
+WHERE { WINDOW :w { ?o :value ?v } ?o :in ?room }"""
+QUERY = parse(TEXT)
+ELEMENTS = [
+    Element.of(
+        250 * number,
+        number,
+        Triple(
+            Iri(f"http://example.org/o{number % 7}"),
+            Iri("http://example.org/value"),
+            Literal(f"{number}.5", XSD_DECIMAL),
+        ),
+    )
+    for number in range(40)
+]
+ROOMS = [
+    Triple(Iri(f"http://example.org/o{n}"), Iri("http://example.org/in"), Iri(f"http://example.org/room{n % 2}"))
+    for n in range(7)
+]
+PLANTED = Path(__file__).with_name("planted.py")
+
+
+@pytest.fixture
+def rooms(tmp_path: Path) -> str:
+    file = tmp_path / "rooms.nt"
+    file.write_text(
+        "".join(f"<{r.subject.value}> <{r.predicate.value}> <{r.object.value}> .\n" for r in ROOMS)  # type: ignore[union-attr]
+    )
+    return str(file)
+
+
+def played(rooms: str, *command: str, pace: Pace | None = None, limits: Limits | None = None) -> Played:
+    task = Task(
+        {"q": Question(TEXT, ("o", "v", "room"))},
+        {STREAM: ELEMENTS},
+        {STREAM: pace or AsFastAsTaken()},
+        {None: rooms},
+    )
+    return run([sys.executable, *command], task, limits or Limits(seconds=120, megabytes=3_000))
+
+
+def judged(found: Played) -> list[Judged]:
+    return judge(expected(QUERY, {STREAM: ELEMENTS}, StaticData(frozenset(ROOMS))), found.blocks["q"])
+
+
+def whole(found: Played) -> Summary:
+    return summary(judged(found))
+
+
+@pytest.mark.parametrize("engine", ["oxigraph incremental", "hydrograph local"])
+def test_right_engines_are_right(rooms: str, engine: str) -> None:
+    name, how = engine.split()
+    found = played(rooms, "-m", f"hydrograph.bench.engines.{name}", how)
+    assert found.outcomes == {}
+    total = whole(found)
+    assert total.precision == total.recall == 1
+    assert total.right == total.windows
+    assert total.non_empty == total.windows == found.executions["q"] > 8
+    assert len(found.handed) == len(ELEMENTS)
+    assert found.samples[-1].memory > 1
+
+
+def test_a_store_asked_by_the_clock_answers_by_the_clock(rooms: str) -> None:
+    """Ten seconds of events in two and a half: its windows hold four times as much as they should."""
+    found = played(rooms, "-m", "hydrograph.bench.engines.oxigraph", "periodic", pace=ByEventTime(4))
+    assert found.outcomes == {}
+    assert 2 <= found.executions["q"] <= 4
+    assert whole(found).recall < 1
+    assert found.handed[-1].at >= found.handed[-1].due == 39 * 250 / 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict", "phase", "words"),
+    [
+        ("crash", Verdict.CRASH, Phase.EXECUTION, "exit code 9: out of ideas"),
+        ("hang", Verdict.TIMEOUT, Phase.EXECUTION, "not done after 4 s"),
+        ("flood", Verdict.RUNTIME_ERROR, Phase.EXECUTION, "flood: more than 1000000 bytes in all"),
+        ("garbage", Verdict.RUNTIME_ERROR, Phase.EXECUTION, "garbage: the line: Invalid JSON"),
+        ("foreign", Verdict.RUNTIME_ERROR, Phase.EXECUTION, "garbage: answer of q: no variable 'nobody'"),
+        ("hog", Verdict.OUT_OF_MEMORY, Phase.EXECUTION, "200 MB allowed"),
+        ("unsupported", Verdict.NOT_SUPPORTED, Phase.REGISTRATION, "no window is known here"),
+    ],
+)
+def test_an_engine_that_fails_is_told_from_others(
+    rooms: str, fault: str, verdict: Verdict, phase: Phase, words: str
+) -> None:
+    pace = ByEventTime(4) if fault == "hog" else None
+    limits = Limits(seconds=4 if fault == "hang" else 60, megabytes=200 if fault == "hog" else 3_000, output=1_000_000)
+    outcome = played(rooms, str(PLANTED), fault, pace=pace, limits=limits).outcomes["q"]
+    assert (outcome.verdict, outcome.phase) == (verdict, phase), outcome
+    assert words in outcome.words
+
+
+def test_a_query_text_that_is_none(rooms: str) -> None:
+    task = Task({"q": Question("SELECT", ())}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()})
+    found = run([sys.executable, "-m", "hydrograph.bench.engines.oxigraph", "incremental"], task, Limits(60))
+    assert found.outcomes["q"].verdict is Verdict.SYNTAX_ERROR
+    assert "line 1" in found.outcomes["q"].words
+
+
+def test_wrong_answers_are_told_apart_by_what_is_missing_and_extra(rooms: str) -> None:
+    totals = {fault: whole(played(rooms, str(PLANTED), fault)) for fault in ("drop", "duplicate", "round", "late")}
+    assert totals["drop"].precision == 1
+    assert totals["drop"].extra == 0
+    assert totals["drop"].recall < 1
+    assert totals["duplicate"].recall == 1
+    assert totals["duplicate"].missing == 0
+    assert totals["duplicate"].precision * 2 == 1
+    assert totals["round"].missing == totals["round"].extra > 0
+    assert totals["late"].missing > 0
+    assert totals["late"].extra > 0
+
+
+def test_one_execution_after_the_other(rooms: str) -> None:
+    """The clock-driven store answers many elements with nothing, so an engine that executes at each one is asked."""
+    task = Task(
+        {"q": Question(TEXT, ("o", "v", "room"))},
+        {STREAM: ELEMENTS},
+        {STREAM: AsFastAsTaken()},
+        {None: rooms},
+        stepwise=True,
+    )
+    found = run([sys.executable, str(PLANTED), "eager"], task, Limits(seconds=60))
+    assert found.outcomes == {}
+    assert found.executions["q"] >= len(ELEMENTS)
