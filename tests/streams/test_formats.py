@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hydrograph.errors import DataError
+from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import RDF_TYPE, XSD
 from hydrograph.streams.elements import Element, Format
-from hydrograph.streams.event_time import Texts
+from hydrograph.streams.event_time import GENERATED, Texts, moment_text
 from hydrograph.streams.registry import FORMATS, format_named, written_endings
 from hydrograph.streams.sources import TNT, events_as_arrow, open_stream
 from hydrograph.streams.writing import elements_of, write_elements, write_stream
@@ -169,6 +170,33 @@ def test_equal_to_timed_n_triples(format_: Format, elements: list[Element]) -> N
         tnt.write_tnt(parquet.paths(directory / "again", manifest), again.salt, str(directory / "out.tnt"))
         assert same(read(directory / "out.tnt", TNT), read(text, TNT))
         assert same(read(target), read(text, TNT))
+
+
+def long_string(text: str) -> str:
+    """Return a term with its string in long quotes, in which ends of lines and some quotes stand as they are."""
+    if not text.startswith('"'):
+        return text
+    literal = decode(text)
+    assert isinstance(literal, Literal)
+    inside = literal.lexical.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'''{inside}'''{text[text.rindex(chr(34)) + 1 :]}"
+
+
+@given(elements=STREAMS, data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_logs_of_messages_in_trig(elements: list[Element], data: st.DataObject) -> None:
+    text = 'VERSION "1.2-messages"\n'
+    for element in elements:
+        graph = f"<urn:g{element.number}>"
+        triples = [tuple(map(long_string, triple)) for triple in element.triples]
+        space = data.draw(st.sampled_from(["\n", " ", " # MESSAGE\n", "\n\n"]))
+        text += f"{graph} {GENERATED} {moment_text(element.t)} .{space}{graph} {{{space}"
+        text += "".join(f"{s}{space}{p} {o}{space}.{space}" for s, p, o in triples)
+        text += f"}}{space}{data.draw(st.sampled_from(['MESSAGE', 'message', '@message .', '@message.']))}{space}"
+    with TemporaryDirectory() as directory:
+        log = Path(directory) / "log.trig"
+        log.write_text(text, "utf-8", newline="")
+        assert same(read(log), expected(elements))
 
 
 @pytest.mark.parametrize("packed", [".gz", ".zst"])

@@ -40,9 +40,13 @@ class File:
     raw: IO[bytes]
     times: EventTime
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Return the lines with their numbers; bytes that are no UTF-8 become surrogates."""
-        text = io.TextIOWrapper(self.raw, "utf-8-sig", errors="surrogateescape", newline=None)
+    def lines(self, *, as_they_are: bool = False) -> Iterator[tuple[int, str]]:
+        """Return the lines with their numbers; bytes that are no UTF-8 become surrogates.
+
+        Any of LF, CR and CR LF ends a line and becomes LF; `as_they_are` leaves all of them, and only LF ends a line.
+        """
+        end = "\n" if as_they_are else None
+        text = io.TextIOWrapper(self.raw, "utf-8-sig", errors="surrogateescape", newline=end)
         try:
             yield from enumerate(text, 1)
         finally:

@@ -32,14 +32,15 @@ _VERSION = re.compile(
 )
 _BEFORE_VERSION = re.compile(r"[ \t]*(?:#.*|(?:@prefix|@base|PREFIX|BASE)\b.*)?", re.IGNORECASE)
 _DELIMITER_LINE = re.compile(r"[ \t]*(?:MESSAGE|@message[ \t]*\.)[ \t]*(?:#.*)?", re.IGNORECASE)
+_IN_NAME = r"(?:\\.|[^\s\"'<>#{}\[\]();,@.^\\])"  # a dot may stand inside of a name, and whatever is escaped
 _TOKEN = re.compile(
-    r"(?P<comment>#[^\n]*)"
+    r"(?P<comment>#[^\r\n]*)"
     r"|(?P<iri><[^\x00-\x20<>\"{}|^`]*>)"
     r"|(?P<long>\"\"\"|''')"
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
     rf"|(?P<blank>{BLANK_NODE_LABEL})"
     r"|(?P<at>@[A-Za-z][A-Za-z0-9-]*)"
-    r"|(?P<word>[^\s\"'<>#{}\[\]();,@.^]+)"
+    rf"|(?P<word>{_IN_NAME}(?:{_IN_NAME}|\.+(?={_IN_NAME}))*)"
     r"|(?P<other>[^\s])"
 )
 _SHOWN = 64 * 1024  # characters of a file in which its version has to stand
@@ -59,7 +60,7 @@ def is_log(file: str) -> bool:
 def read(file: File) -> Iterator[Piece | Broken]:
     """Return an element for each message that is not empty; a message that breaks the grammar is broken as a whole."""
     name = file.name.removesuffix(".gz").removesuffix(".zst")
-    split = _split_lines(file.lines()) if name.endswith(_BY_LINE) else _split(file.lines())
+    split = _split_lines(file.lines()) if name.endswith(_BY_LINE) else _split(file.lines(as_they_are=True))
     syntax = _Lines() if name.endswith(_BY_LINE) else _Trig()
     for number, (start, text) in enumerate(split, 1):
         place = f"message {number} at line {start}"
