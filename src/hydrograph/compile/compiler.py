@@ -27,7 +27,8 @@ from hydrograph.compile.forms import (
     template_demand,
 )
 from hydrograph.compile.instants import find_instants
-from hydrograph.compile.patterns import compile_pattern, in_order, only, visible
+from hydrograph.compile.narrowing import only
+from hydrograph.compile.patterns import compile_pattern, in_order, visible
 from hydrograph.compile.program import Output, Program, SortKey
 from hydrograph.compile.r2s import differences, reported
 from hydrograph.compile.relation import Demand, Encoded, Part, Parts, Relation

@@ -41,9 +41,10 @@ from hydrograph.compile.extend import extended, with_shared_labels
 from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
 from hydrograph.compile.joins import join
 from hydrograph.compile.leaves import leaf, stream_leaf
+from hydrograph.compile.narrowing import narrowed, only
 from hydrograph.compile.paths import Paths, expanded
 from hydrograph.compile.program import SortKey, StreamInput
-from hydrograph.compile.relation import Demand, Encoded, Form, Part, Parts, Relation
+from hydrograph.compile.relation import Demand, Part, Parts, Relation
 from hydrograph.compile.scope import Scope, completed, levelled, substituted, unit
 from hydrograph.compile.slices import Sequenced, by_rank, sequenced, sliced, untold, with_sort_columns
 from hydrograph.compile.subtract import Outcome, agreeing, sharing, subtract
@@ -396,21 +397,3 @@ def in_order(
 
 def _columns(relation: Relation) -> list[sql.Sql]:
     return [sql.col(name) for name in relation.all_columns()] or [sql.alias(sql.num(1), "one")]
-
-
-def narrowed(relation: Relation, demand: Demand) -> Relation:
-    """Return the relation without the columns nobody reads any more."""
-    forms: dict[Variable, Form] = {}
-    for variable, form in relation.forms.items():
-        parts = demand.get(variable, frozenset())
-        if isinstance(form, Encoded):
-            forms[variable] = Encoded(form.parts & parts)
-        else:
-            forms[variable] = form if parts else Encoded(parts)
-    return replace(relation, forms=forms)
-
-
-def only(relation: Relation, kept: tuple[Variable, ...]) -> Relation:
-    """Return the relation with these variables in scope and no others."""
-    forms = {variable: relation.forms[variable] for variable in kept if variable in relation.forms}
-    return replace(relation, forms=forms, certain=relation.certain & frozenset(kept))
