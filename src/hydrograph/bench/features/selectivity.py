@@ -1,0 +1,221 @@
+"""How much of the data the patterns of a query leave: Stream WatDiv's cardinality and its three selectivities.
+
+Defined for a basic graph pattern with filters (Aluc et al. 2014) over one graph: the content of a window and the static
+data together. Mappings are counted as sets, the cardinality of the result as a bag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from statistics import fmean, pstdev
+
+from hydrograph.algebra.expressions import And, Expression
+from hydrograph.algebra.nodes import (
+    Bgp,
+    Distinct,
+    Filter,
+    Graph,
+    Join,
+    Pattern,
+    PatternTerm,
+    Project,
+    TriplePattern,
+    Window,
+)
+from hydrograph.algebra.queries import ContinuousQuery, Select
+from hydrograph.algebra.walk import mentioned, operands
+from hydrograph.bench.features.structure import join_vertices, patterns
+from hydrograph.bench.oracle import oxigraph
+from hydrograph.bench.oracle.dataset import Dataset, Evaluator, Row
+from hydrograph.errors import UnsupportedError
+from hydrograph.language.printer import print_sparql
+from hydrograph.rdf.terms import Variable
+from hydrograph.windows.stream import Graph as Triples
+
+
+class StaticUnit(StrEnum):
+    """What counts as one when static patterns are averaged: each pattern, or each connected component of them."""
+
+    PATTERN = "pattern"
+    COMPONENT = "component"
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """The patterns and filters of a query, each pattern with whether it reads static data."""
+
+    patterns: tuple[TriplePattern, ...]
+    static: tuple[bool, ...]
+    filters: tuple[Expression, ...]
+
+    @classmethod
+    def of(cls, query: ContinuousQuery) -> Conjunction:
+        """Return them, or raise UnsupportedError if the query is more than a conjunction with filters."""
+        placed = list(patterns(query))
+        found = [each.pattern for each in placed if isinstance(each.pattern, TriplePattern)]
+        if len(found) != len(placed) or not found:
+            raise UnsupportedError("selectivities are defined for triple patterns, this query has paths or none")
+        return cls(tuple(found), tuple(each.stream is None for each in placed), tuple(_filters(query.pattern)))
+
+    def units(self, unit: StaticUnit) -> list[list[int]]:
+        """Return the patterns, by number, that count as one when values are averaged."""
+        if unit is StaticUnit.PATTERN:
+            return [[number] for number in range(len(self.patterns))]
+        units: list[list[int]] = []
+        for number, pattern in enumerate(self.patterns):
+            ends = {pattern.subject, pattern.object}
+            near = [
+                other
+                for other in units
+                if self.static[number] and self.static[other[0]] and any(ends & self._ends(each) for each in other)
+            ]
+            units = [other for other in units if other not in near]
+            units.append(sorted([number, *(each for other in near for each in other)]))
+        return sorted(units)
+
+    def _ends(self, number: int) -> set[PatternTerm]:
+        return {self.patterns[number].subject, self.patterns[number].object}
+
+
+def _filters(pattern: Pattern) -> list[Expression]:
+    match pattern:
+        case Filter(condition, inner):
+            return [*_conditions(condition), *_filters(inner)]
+        case Project(inner) | Distinct(inner) | Window(_, inner) | Graph(_, inner):
+            return _filters(inner)
+        case Join(left, right):
+            return [*_filters(left), *_filters(right)]
+        case Bgp():
+            return []
+        case _:
+            name = type(pattern).__name__
+            raise UnsupportedError(f"selectivities are defined for patterns with filters, this query has {name}")
+
+
+def _conditions(expression: Expression) -> list[Expression]:
+    """Return the conditions that all have to hold, each on its own: patterns may cover some of them."""
+    if isinstance(expression, And):
+        return [condition for operand in operands(expression) for condition in _conditions(operand)]
+    return [expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Selectivities:
+    """The values for one graph: one for each pattern, and for each pattern and join vertex that it has."""
+
+    cardinality: int
+    patterns: tuple[Fraction, ...]
+    """f-TP: the share of the graph's triples that a pattern matches."""
+    restricted: tuple[Fraction, ...]
+    """BGP-restricted: the share of a pattern's mappings that are part of a solution."""
+    joined: tuple[dict[PatternTerm, Fraction], ...]
+    """Join-restricted: the share of a pattern's mappings that the patterns around a join vertex leave."""
+
+
+def selectivities(found: Conjunction, graph: Triples, evaluate: Evaluator = oxigraph.answer) -> Selectivities:
+    """Return the selectivities of patterns and filters over a graph."""
+    dataset = Dataset(graph)
+
+    def mappings(numbers: Sequence[int], wanted: tuple[Variable, ...]) -> tuple[Row, ...]:
+        chosen = [found.patterns[number] for number in numbers]
+        return evaluate(_text(chosen, found.filters, wanted), dataset)
+
+    everything = range(len(found.patterns))
+    whole = mappings(everything, ())
+    around = {
+        vertex.term: [n for n in everything if vertex.term in (found.patterns[n].subject, found.patterns[n].object)]
+        for vertex in join_vertices(list(found.patterns))
+    }
+    matched, restricted, joined = [], [], []
+    for number in everything:
+        columns = _variables([found.patterns[number]])
+        own = set(mappings([number], columns))
+        matched.append(Fraction(len(own), len(graph)) if graph else Fraction(0))
+        restricted.append(_share(own, set(mappings(everything, columns))))
+        at = {term: numbers for term, numbers in around.items() if number in numbers}
+        joined.append({term: _share(own, set(mappings(numbers, columns))) for term, numbers in at.items()})
+    return Selectivities(len(whole), tuple(matched), tuple(restricted), tuple(joined))
+
+
+def _share(own: set[Row], left: set[Row]) -> Fraction:
+    return Fraction(len(own & left), len(own)) if own else Fraction(0)
+
+
+def _variables(chosen: Sequence[TriplePattern]) -> tuple[Variable, ...]:
+    terms = [term for each in chosen for term in (each.subject, each.predicate, each.object)]
+    return tuple(dict.fromkeys(term for term in terms if isinstance(term, Variable)))
+
+
+def _text(chosen: list[TriplePattern], filters: Sequence[Expression], wanted: tuple[Variable, ...]) -> str:
+    """Return the query for some patterns, with the filters that they cover; for all variables if none are wanted."""
+    known = set(_variables(chosen))
+    covered = [each for each in filters if mentioned(each) <= known]
+    pattern: Pattern = Bgp(tuple(chosen))
+    for condition in covered:
+        pattern = Filter(condition, pattern)
+    columns = wanted or _variables(chosen)
+    if not columns:  # a query without variables still has a solution, or none
+        return print_sparql(ContinuousQuery(Select((Variable("none"),)), Project(pattern, (Variable("none"),))))
+    return print_sparql(ContinuousQuery(Select(columns), Project(pattern, columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean and standard deviation of a value."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Sequence[float | Fraction]) -> Spread:
+        """Return both; the deviation is that of the whole population."""
+        numbers = [float(value) for value in values]
+        return cls(fmean(numbers), pstdev(numbers)) if numbers else cls(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The features of a query over one window, or over a run as the means of its windows."""
+
+    cardinality: float
+    patterns: Spread
+    restricted: Spread
+    joined: Spread
+
+
+def measured(found: Conjunction, values: Selectivities, unit: StaticUnit = StaticUnit.PATTERN) -> Measured:
+    """Return mean and deviation over the patterns; static components count once, with the mean of their patterns."""
+    units = found.units(unit)
+
+    def spread(of: Callable[[int], float]) -> Spread:
+        return Spread.of([fmean([of(number) for number in numbers]) for numbers in units])
+
+    def joined(number: int) -> float:
+        shares = values.joined[number].values()
+        return fmean(map(float, shares)) if shares else 1.0
+
+    return Measured(
+        values.cardinality,
+        spread(lambda number: float(values.patterns[number])),
+        spread(lambda number: float(values.restricted[number])),
+        spread(joined),
+    )
+
+
+def over_the_run(windows: Sequence[Measured]) -> Measured:
+    """Return the means over the windows of a run."""
+
+    def mean(of: Callable[[Measured], Spread]) -> Spread:
+        return Spread(
+            fmean([of(window).mean for window in windows]), fmean([of(window).deviation for window in windows])
+        )
+
+    return Measured(
+        fmean([window.cardinality for window in windows]),
+        mean(lambda window: window.patterns),
+        mean(lambda window: window.restricted),
+        mean(lambda window: window.joined),
+    )
