@@ -18,6 +18,7 @@ COMMANDS = {
     "validate": "Check a query without running it.",
     "translate": "Print a query in another language, and say what that one can not keep.",
     "convert": "Convert a recorded stream from one format to another.",
+    "features": "Show what makes queries hard: structure, cardinality, selectivities.",
     "generate": "Generate the streams and the static data of a world.",
     "doctor": "Look whether this machine can run queries, and say what to mend.",
     "demo": "Run three queries on a small stream and check them with the oracle.",
