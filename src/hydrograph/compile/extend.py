@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from hydrograph.algebra.expressions import Call, Expression, Reference
+from hydrograph.algebra.expressions import Calculate, Call, Constant, Expression, Reference
 from hydrograph.algebra.nodes import Extend
-from hydrograph.algebra.walk import is_volatile, operands, rewrite_expression
+from hydrograph.algebra.walk import is_volatile, operands, rewrite_expression, with_operands
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.expressions.evaluate import evaluate
@@ -51,6 +51,27 @@ def parts(expression: Expression) -> Iterator[Expression]:
     yield expression
     for operand in operands(expression):
         yield from parts(operand)
+
+
+def with_quotients(compilation: Compilation, rows: Relation, expression: Expression) -> tuple[Relation, Expression]:
+    """Return the rows with the quotients inside of other arithmetic as variables, and the expression that reads them.
+
+    A quotient may be a kernel, which can't stand where names are bound: an operation around it would be written with
+    its operands again and again.
+    """
+
+    def taken_out(node: Expression, *, inside: bool) -> Expression:
+        nonlocal rows
+        inner = inside or isinstance(node, Calculate)
+        node = with_operands(node, tuple(taken_out(operand, inside=inner) for operand in operands(node)))
+        if not inside or not isinstance(node, Calculate) or node.operator != "/" or isinstance(node.right, Constant):
+            return node
+        quotient = compilation.fresh()
+        rows = extended(compilation, rows, quotient, node)
+        return Reference(quotient)
+
+    changed = taken_out(expression, inside=False)
+    return rows, changed
 
 
 def extended(compilation: Compilation, rows: Relation, variable: Variable, expression: Expression) -> Relation:

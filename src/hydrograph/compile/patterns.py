@@ -37,11 +37,11 @@ from hydrograph.compile.distinct import distinct
 from hydrograph.compile.exists import Asking, has_exists, paired, reads, with_outer
 from hydrograph.compile.expressions.conditions import condition
 from hydrograph.compile.expressions.needs import merge_demands, reads_clock
-from hydrograph.compile.extend import extended, with_shared_labels
+from hydrograph.compile.extend import extended, with_quotients, with_shared_labels
 from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
 from hydrograph.compile.joins import join
 from hydrograph.compile.leaves import leaf, stream_leaf
-from hydrograph.compile.narrowing import narrowed, only
+from hydrograph.compile.narrowing import columns, narrowed, only
 from hydrograph.compile.paths import Paths, expanded
 from hydrograph.compile.program import SortKey, StreamInput
 from hydrograph.compile.relation import Demand, Part, Parts, Relation
@@ -317,11 +317,12 @@ def _where(compilation: Compilation, test: Expression, rows: Relation, scope: Sc
     rows, plain = asking.marked(rows, test)
     if reads_clock(plain):
         rows = by_rank(compilation, rows)
+    rows, plain = with_quotients(compilation, rows, plain)
     if is_volatile(plain):  # equal rows are tested one by one (A6)
         drawn = compilation.fresh()
         rows, plain = extended(compilation, rows, drawn, plain), Reference(drawn)
     kept = untold(narrowed(only(rows, known), demand))
-    query = sql.from_(sql.select(*_columns(kept)), rows.name)
+    query = sql.from_(sql.select(*columns(kept)), rows.name)
     query = query.where(condition(plain, rows, compilation.constant), copy=False)
     return compilation.step(kept, query, "filter")
 
@@ -341,6 +342,7 @@ def _extended(
     rows, plain = Asking(compilation, compile_pattern, scope).marked(rows, expression)
     if reads_clock(plain):
         rows = by_rank(compilation, rows)
+    rows, plain = with_quotients(compilation, rows, plain)
     rows = untold(extended(compilation, rows, variable, plain))
     return only(rows, (*known, variable))
 
@@ -393,7 +395,3 @@ def in_order(
     else:
         rows, sorting = with_sort_columns(compilation, rows, order)
     return narrowed(only(rows, kept), demand), sorting
-
-
-def _columns(relation: Relation) -> list[sql.Sql]:
-    return [sql.col(name) for name in relation.all_columns()] or [sql.alias(sql.num(1), "one")]

@@ -12,6 +12,8 @@ from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.relation import Encoded, Part, Ranks, Relation
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Variable
+from hydrograph.runtime.plan import Facts, plan
+from hydrograph.windows.profile import RSPQL
 
 _NAMES = ("a", "b", "c", "d")
 
@@ -58,3 +60,22 @@ def test_sparks_parser_need_not_read_ahead(text: str) -> None:
     assert "CASE WHEN" not in found
     assert " CAST(" not in found
     assert " SUBSTRING(" not in found
+
+
+def program_text(operations: int, target: Target) -> str:
+    """Return a query whose condition is a chain of products and quotients."""
+    chain = "?a"
+    for number in range(operations):
+        chain = f"({chain} {'*/'[number % 2]} ?{'bcd'[number % 3]})"
+    patterns = " ".join(f"?s <urn:{name}> ?{name} ." for name in _NAMES)
+    text = (
+        f"FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE PT10S STEP PT5S] WHERE {{ WINDOW <urn:w> {{ {patterns} %s }} }}"
+    )
+    query = f"SELECT ({chain} AS ?x) {text % f'FILTER({chain} > 0)'}"
+    return plan(parse(query), RSPQL, 0).program(Facts({})).text(target, pretty=False)
+
+
+@pytest.mark.parametrize("target", Target)
+def test_products_and_quotients_grow_with_their_number(target: Target) -> None:
+    two, four, eight = (len(program_text(operations, target)) for operations in (2, 4, 8))
+    assert eight - four < 3 * (four - two)
