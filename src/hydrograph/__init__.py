@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hydrograph.api import Query, events, query, stream
+    from hydrograph.api import Habits, Query, events, query, stream
 
-__all__ = ["Query", "__version__", "events", "query", "stream"]
+__all__ = ["Habits", "Query", "__version__", "events", "query", "stream"]
 
 __version__ = "0.1.0"
 

@@ -37,6 +37,8 @@ from hydrograph.windows.profile import preset as profile_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+__all__ = ["Habits", "Query", "events", "query", "stream"]
+
 Location = str | Path
 Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream
 Static: TypeAlias = Mapping[str, Location] | Mapping[str | None, Location] | Location | StaticGraphs | pa.Table

@@ -34,7 +34,7 @@ def windows_in_words(plan: Plan) -> str:
 
 
 def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
-    fed = "one that feeds the default graph" if name in plan.feeding else f"<{name.value}>"
+    own = "a window that feeds the default graph" if name in plan.feeding else f"window <{name.value}>"
     stream = f"stream <{window.stream.value}>"
     match plan.sights[name]:
         case Timed(_, delay):
@@ -43,7 +43,7 @@ def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
             ago = f", as it was {spoken(delay)} before" if delay else ""
             until = f"until t + {grid.width}" if grid.slide is None else "while open <= t < close"
             lines = [
-                f"window {fed} holds the last {spoken(grid.width)} of {stream}{ago}, {every}: "
+                f"{own} holds the last {spoken(grid.width)} of {stream}{ago}, {every}: "
                 f"an element at t is in it {until}"
             ]
             if not plan.is_placed:
@@ -57,9 +57,9 @@ def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
             return lines
         case Counted(size, slide, unit):
             what = "elements of its newest instant" if unit is Unit.TIMES else f"last {size} {unit.value}"
-            return [f"window {fed} holds the {what} of {stream}, every {slide}; an element is never split"]
+            return [f"{own} holds the {what} of {stream}, every {slide}; an element is never split"]
         case Everything():
-            return [f"window {fed} holds all of {stream} since t0"]
+            return [f"{own} holds all of {stream} since t0"]
 
 
 def _reports_in_words(plan: Plan) -> str:
