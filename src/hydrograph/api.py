@@ -26,8 +26,9 @@ from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.given import Data, Options, Placement
 from hydrograph.runtime.plan import plan
-from hydrograph.runtime.run import Data, Options, Placement, Run
+from hydrograph.runtime.run import Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.temporal import Instant

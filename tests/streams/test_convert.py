@@ -91,3 +91,9 @@ def test_wrong_calls(
     with pytest.raises(UsageError, match=complaint) as caught:
         convert(*arguments)
     assert isinstance(caught.value, HydrographError)
+
+
+def test_a_target_named_like_a_parquet_file_is_a_directory_of_them(tmp_path: Path) -> None:
+    given = b"1\t<urn:s> <urn:p> <urn:o> .\n"
+    assert "1 rows" in convert("-", tmp_path / "out.parquet", given=given)[1]
+    assert (tmp_path / "out.parquet" / "part-00000.parquet").is_file()

@@ -103,7 +103,7 @@ def _kind(target: str, given: str | None) -> str:
             raise UsageError(f"{kind} is written as a directory, not to standard output")
         return kind
     if given is None and named is not None:
-        if named != TNT and format_named(named).one_each:
+        if named not in (TNT, PARQUET) and format_named(named).one_each:
             raise UsageError(
                 f"{target}: {named} is written as a directory of files: say --to-format {named} and a name"
             )

@@ -43,8 +43,7 @@ def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
             ago = f", as it was {spoken(delay)} before" if delay else ""
             until = f"until t + {grid.width}" if grid.slide is None else "while open <= t < close"
             lines = [
-                f"{own} holds the last {spoken(grid.width)} of {stream}{ago}, {every}: "
-                f"an element at t is in it {until}"
+                f"{own} holds the last {spoken(grid.width)} of {stream}{ago}, {every}: an element at t is in it {until}"
             ]
             if not plan.is_placed:
                 return [*lines, "  windows are counted from the first element on"]

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
@@ -18,12 +17,12 @@ from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile.finals import by_report, by_stretch, instants
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
 from hydrograph.errors import UsageError
-from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime import replay
 from hydrograph.runtime.content import held_ranks
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
+from hydrograph.runtime.given import Data, Options, Placement, rows_guess
 from hydrograph.runtime.intake import Intake, set_making
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
@@ -35,13 +34,12 @@ from hydrograph.runtime.session import spark_session
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds, RecordedStream
-from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Held, Range
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _LOCAL_ROWS = 1_000_000
 """Up to here a replay beside the driver ends before Spark has started."""
@@ -49,34 +47,6 @@ _ROWS_AT_ONCE = 1_000_000
 """So many rows of answers are expected in memory at once; of more, some reports are computed after the others."""
 _BROADCAST_ROWS = 2_000_000
 """Static rows that are sent to every task instead of being moved by key."""
-
-
-class Placement(StrEnum):
-    """Where a query runs; auto decides by the number of rows."""
-
-    AUTO = "auto"
-    SPARK = "spark"
-    LOCAL = "local"
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What a query runs over: streams by name, and static graphs."""
-
-    streams: Mapping[Iri, RecordedStream]
-    static: StaticGraphs = field(default_factory=StaticGraphs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to run it."""
-
-    placement: Placement = Placement.AUTO
-    after: Instant | None = None
-    until: Instant | None = None
-    master: str | None = None
-    memory: str | None = None
-    session: SparkSession | None = None
 
 
 @dataclass(slots=True)
@@ -279,11 +249,7 @@ class Run:
         return table
 
     def _open(self) -> None:
-        for window in self.plan.query.windows:
-            if window.stream not in self.data.streams:
-                known = ", ".join(f"<{name.value}>" for name in self.data.streams) or "none"
-                raise UsageError(f"no stream is given for <{window.stream.value}>; given streams: {known}")
-        self._check_graphs()
+        self.data.check(self.plan.query)
         names = dict.fromkeys(window.stream for window in self.plan.query.windows)
         self._streams = {name: self._spool(self.data.streams[name]) for name in names}
         local = self._is_local()
@@ -292,16 +258,6 @@ class Run:
         else:
             self._streams = {name: self._recorded(stream) for name, stream in self._streams.items()}
             self._open_spark()
-
-    def _check_graphs(self) -> None:
-        """Refuse a query that names a static graph nobody gave; a default graph satisfies any FROM."""
-        static, dataset = self.data.static, self.plan.query.dataset
-        wanted = (*(dataset.default if static.default is None else ()), *dataset.named)
-        given = static.named or {}
-        for name in wanted:
-            if encode(name).text not in given:
-                known = ", ".join(given) or "none"
-                raise UsageError(f"no static graph is given for <{name.value}>; given graphs: {known}")
 
     def _spool(self, stream: RecordedStream) -> RecordedStream:
         if stream.location != "-":
@@ -326,7 +282,7 @@ class Run:
             case Placement.SPARK:
                 return False
             case Placement.AUTO:
-                return self.options.session is None and sum(map(_rows_guess, self._streams.values())) <= _LOCAL_ROWS
+                return self.options.session is None and sum(map(rows_guess, self._streams.values())) <= _LOCAL_ROWS
 
     def _open_local(self) -> None:
         placed = self._local = self._stack.enter_context(Local())
@@ -476,12 +432,3 @@ class Run:
 def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant] | None:
     known = [end for end in ends if end is not None]
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
-
-
-def _rows_guess(stream: RecordedStream) -> int:
-    """Return about how many rows a stream has, without reading it."""
-    if stream.manifest is not None:
-        return stream.manifest.rows
-    size = sum(Path(file).stat().st_size for file in stream.files)
-    packed = any(file.endswith((".gz", ".zst")) for file in stream.files)
-    return size // (15 if packed else 100)

@@ -23,7 +23,7 @@ from hydrograph.bench.conformance.manifest import Entry, Kind, read_tests
 from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
-from hydrograph.runtime.run import Placement
+from hydrograph.runtime.given import Placement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ from hydrograph.bench.conformance.evaluate import Data, Engine
 from hydrograph.bench.conformance.manifest import Entry, Kind, read_tests
 from hydrograph.errors import HydrographError, QueryError, UnsupportedError, UsageError
 from hydrograph.language import parse
-from hydrograph.runtime.run import Placement
+from hydrograph.runtime.given import Placement
 from hydrograph.runtime.session import spark_session
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from hydrograph.bench.conformance.manifest import Entry
 from hydrograph.errors import DataError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.run import Placement
+from hydrograph.runtime.given import Placement
 from hydrograph.streams.sources import RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.windows.profile import RSPQL

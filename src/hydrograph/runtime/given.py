@@ -1,0 +1,70 @@
+"""What a run is given: data, and where and for which reports it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.errors import UsageError
+from hydrograph.rdf.encoding import encode
+from hydrograph.rdf.terms import Iri
+from hydrograph.streams.sources import RecordedStream
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.temporal import Instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Placement(StrEnum):
+    """Where a query runs; auto decides by the number of rows."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a query runs over: streams by name, and static graphs."""
+
+    streams: Mapping[Iri, RecordedStream]
+    static: StaticGraphs = field(default_factory=StaticGraphs)
+
+    def check(self, query: ContinuousQuery) -> None:
+        """Raise UsageError if a query names a stream or a static graph nobody gave; a default graph is any FROM."""
+        for window in query.windows:
+            if window.stream not in self.streams:
+                known = ", ".join(f"<{name.value}>" for name in self.streams) or "none"
+                raise UsageError(f"no stream is given for <{window.stream.value}>; given streams: {known}")
+        wanted = (*(query.dataset.default if self.static.default is None else ()), *query.dataset.named)
+        given = self.static.named or {}
+        for name in wanted:
+            if encode(name).text not in given:
+                known = ", ".join(given) or "none"
+                raise UsageError(f"no static graph is given for <{name.value}>; given graphs: {known}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run it."""
+
+    placement: Placement = Placement.AUTO
+    after: Instant | None = None
+    until: Instant | None = None
+    master: str | None = None
+    memory: str | None = None
+    session: SparkSession | None = None
+
+
+def rows_guess(stream: RecordedStream) -> int:
+    """Return about how many rows a stream has, without reading it."""
+    if stream.manifest is not None:
+        return stream.manifest.rows
+    size = sum(Path(file).stat().st_size for file in stream.files)
+    packed = any(file.endswith((".gz", ".zst")) for file in stream.files)
+    return size // (15 if packed else 100)
