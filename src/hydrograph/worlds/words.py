@@ -11,8 +11,8 @@ from itertools import product
 
 _CONSONANTS = "bcdfghjklmnprstvwz"
 _VOWELS = "aeiou"
-_WORDS = 8_192
-_NAMES = 2_048
+_WORDS = 1_024
+_NAMES = 256
 
 
 def _syllables() -> list[str]:
@@ -21,13 +21,13 @@ def _syllables() -> list[str]:
 
 @lru_cache(1)
 def words() -> tuple[str, ...]:
-    """Return 8,192 different words, short ones first."""
+    """Return 1,024 different words, short ones first."""
     one = _syllables()
     return tuple([*one, *map("".join, product(one, one))][:_WORDS])
 
 
 @lru_cache(1)
 def names() -> tuple[str, ...]:
-    """Return 2,048 different names."""
+    """Return 256 different names."""
     two = map("".join, product(_syllables(), _syllables()))
     return tuple(name.capitalize() for name, _ in zip(two, range(_NAMES), strict=False))

@@ -129,7 +129,7 @@ def _with_its_purchase(population: Population, kind: int, once: dict[int, DataFr
         )
         first = bought.groupBy("user", "a").agg(F.min("bought").alias("bought"))
         user = population.pick(ours, e, run, F.lit(0))
-        written = population.equipped(once[kind]).select("key", "a", "e", user.alias("user"))
+        written = once[kind].select("key", "a", "e", user.alias("user"))
         rows = written.join(first, ["user", "a"], "left")
         return rows.select(F.coalesce("bought", "key").alias("key"), "a", "e")
     return None

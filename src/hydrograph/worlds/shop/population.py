@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.worlds.draws import Draws, normal_column, zipf_column
+from hydrograph.worlds.draws import Draws, normal_column, numbers, zipf_column
 from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.shop.model import Activity, Association, Attribute, Distribution, Model, types_of
 
@@ -106,7 +106,7 @@ class Population:
         lists = {
             _column(one.object, one.object_restriction): list(self.members(one.object, one.object_restriction))
             for one in self.model.associations
-            if one.object_restriction is not None
+            if one.object_restriction is not None and one.subject not in self.streamed
         }
         if not lists:
             return rows
@@ -190,8 +190,12 @@ class Population:
             return F.lit(None).cast("bigint")
         uniform = self.draws.uniform(f"{self.row_of(association).code} object")
         place = self.place(association.distribution, n)(uniform.column(subject, run, j))
-        if association.object_restriction is None:
+        members = self._choice(association)
+        if members is None:
             return place
+        if association.subject in self.streamed:
+            # A constant here: an array in each of millions of rows would be copied with every row.
+            return F.get(numbers(members, "bigint"), place.cast("int"))
         return F.get(F.col(_column(association.object, association.object_restriction)), place.cast("int"))
 
     def place(self, distribution: Distribution, n: int) -> Callable[[Column], Column]:
@@ -265,18 +269,23 @@ class Population:
         def each(row: Row) -> Callable[[Column], Column]:
             return lambda object_: triple(row, object_)
 
+        def one(there: Column, made: Column) -> Column:
+            return F.when(there, F.array(made)).otherwise(nothing)
+
+        nothing = F.array().cast("array<struct<code:int,s:bigint,o:bigint>>")
         single, several = [], []
         for row in self._own_rows(type_):
             association = row.association
             if association is None:
-                single.append(F.when(self._has(row, number), triple(row, F.lit(0))))
+                single.append(one(self._has(row, number), triple(row, F.lit(0))))
             elif association.most == 1 and association.spread is None:
                 there = self.takes_part(association, number, F.lit(0))
                 object_ = self.pick(association, number, F.lit(0), F.lit(0))
-                single.append(F.when(there, triple(row, object_)))
+                single.append(one(there, triple(row, object_)))
             else:
                 several.append(F.transform(self.objects(association, number, F.lit(0)), each(row)))
-        parts = ([F.array_compact(F.array(*single))] if single else []) + several
+        # Joined arrays of one or none: `array_compact` is a function of functions, which Spark interprets.
+        parts = ([F.concat(*single)] if single else []) + several
         return F.concat(*parts) if len(parts) > 1 else parts[0]
 
     def has_triples(self, type_: str) -> bool:

@@ -135,7 +135,7 @@ def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame
             own = people.triples(activity.entity, e)
             triples = triples.when(kind == number, F.when(a >= 0, F.concat(own, link)).otherwise(own))
     # An array is made by a projection of its own: inside `explode` it would not be compiled.
-    made = people.equipped(rows).select(*kept, "kind", "again", "anew", triples.alias("triples"))
+    made = rows.select(*kept, "kind", "again", "anew", triples.alias("triples"))
     each = made.select(*kept, "kind", "again", "anew", F.posexplode("triples").alias("at", "one"))
     linked = F.col("one.code") == F.get(numbers(codes, "int"), kind)
     repeated = kind.isin(*(number for number, one in enumerate(all_) if one.entity is None or one.mode is Mode.EACH))
