@@ -20,7 +20,7 @@ IDS_PER_OWNER = 100_000
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
-    # |U_data| = 219,825 and |S_pc| = 102,955 triples: 53 friends, hardly a comment (Le-Phuoc et al., ISWC 2012).
+    # |U_data| = 219,825 and |S_pc| = 102,955 triples: 53 friends, no comments (Le-Phuoc et al., ISWC 2012).
     "paper": {
         "faithful": True,
         "users": 1000,
