@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,6 +58,7 @@ def _command(world: World[Any]) -> click.Command:
         forms, force, file = given.pop("text"), given.pop("force"), given.pop("settings")
         master, memory = given.pop("master"), given.pop("memory")
         settings = read_settings(world.settings, file, {k: v for k, v in given.items() if v not in (None, ())})
+        _compile_long_methods()
         spark = spark_session(master, memory)
         with _progress(lambda: active_tasks(spark)) as step:
             manifest = write_world(spark, world, settings, target, forms=forms, force=force, step=step)
@@ -99,6 +101,12 @@ def _option(name: str, field: FieldInfo) -> click.Option:
     choices = [str(choice) for choice in get_args(field.annotation) if isinstance(choice, str)]
     metavar = "|".join(choices) if choices else "NAME=VALUE" if isinstance(shown, dict) else "VALUE"
     return click.Option([words], multiple=several, metavar=metavar, help=text)
+
+
+def _compile_long_methods() -> None:
+    """Let Java compile methods of more than 8,000 bytes: those that make triples are, and are slow else."""
+    known = os.environ.get("JDK_JAVA_OPTIONS", "")
+    os.environ["JDK_JAVA_OPTIONS"] = f"{known} -XX:-DontCompileHugeMethods".strip()
 
 
 @contextmanager
