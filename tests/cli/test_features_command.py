@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> tuple[str, str, str]:
 def test_text_alone(files: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
     main(["features", files[0]])
     shown = capsys.readouterr().out
-    assert "hybrid, linear: 2 patterns, 1 streams" in shown
+    assert "hybrid, linear: 2 patterns, 1 stream" in shown
     assert "classes: join, static" in shown
     assert "join vertex ?o: degree 2, SS+" in shown
 
@@ -49,7 +49,7 @@ def test_with_data(files: tuple[str, str, str], capsys: pytest.CaptureFixture[st
     assert second["patterns"] == {"mean": 0.5, "deviation": 0}
     assert found["run"]["cardinality"] == 1
     main(["features", query, "--stream", stream, "--static", static, "--windows", "1"])
-    assert "over 1 windows" in capsys.readouterr().out
+    assert "over 1 window," in capsys.readouterr().out
 
 
 def test_a_query_that_has_no_selectivities(files: tuple[str, str, str], tmp_path: Path) -> None:

@@ -54,8 +54,18 @@ def long_case(number: int, definition: WindowDefinition, profile: Profile) -> Ca
         seed += 1
 
 
+QUICK = {0, 3, 5}
+"""Content change, counting and a period; the others are planned by the same steps and marked slow."""
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("number", range(len(KINDS)), ids=[type(kind).__name__ for kind, _ in KINDS])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(number, marks=[] if number in QUICK else [pytest.mark.slow], id=type(kind).__name__)
+        for number, (kind, _) in enumerate(KINDS)
+    ],
+)
 def test_reports_on_spark(spark: SparkSession, number: int) -> None:
     case = long_case(number, *KINDS[number])
     with Spark(spark) as placed:

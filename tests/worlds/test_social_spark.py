@@ -24,7 +24,7 @@ from hydrograph.worlds.writer import write_world
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]  # a world takes minutes where Spark compiles for the first time
 
 SMALL: dict[str, object] = {
     "users": 120,
@@ -170,7 +170,6 @@ def test_every_query_has_answers(world: Path, asked: SetQuery) -> None:
         assert any(report.rows for report in run.reports())
 
 
-@pytest.mark.slow
 def test_a_faithful_world_repeats_likes_and_is_the_same_at_any_partition_count(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -92,7 +92,7 @@ def _shown(term: Any) -> str:
 
 def _lines(found: Structure, values: list[tuple[int, Measured]]) -> list[str]:
     lines = [
-        f"{found.kind}, {found.shape}: {found.patterns} patterns, {found.streams} streams",
+        f"{found.kind}, {found.shape}: {_counted(found.patterns, 'pattern')}, {_counted(found.streams, 'stream')}",
         f"classes: {', '.join(found.classes) or 'none'}",
     ]
     lines += [
@@ -102,7 +102,7 @@ def _lines(found: Structure, values: list[tuple[int, Measured]]) -> list[str]:
     if values:
         run = over_the_run([value for _, value in values])
         lines += [
-            f"over {len(values)} windows, means (deviation over the patterns)",
+            f"over {_counted(len(values), 'window')}, means (deviation over the patterns)",
             f"  result cardinality {run.cardinality:.1f}",
             f"  f-TP selectivity   {_spread(run.patterns)}",
             f"  BGP-restricted     {_spread(run.restricted)}",
@@ -113,3 +113,7 @@ def _lines(found: Structure, values: list[tuple[int, Measured]]) -> list[str]:
 
 def _spread(spread: Spread) -> str:
     return f"{spread.mean:.4f} ({spread.deviation:.4f})"
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

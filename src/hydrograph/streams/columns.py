@@ -20,6 +20,7 @@ _COMMON = (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_DATE_TIME)
 
 Spark makes one Java method of all columns together, and Java does not compile a method of more than 8,000 bytes.
 """
+_SHORT = 18
 
 
 def _rare() -> dict[Kind, str]:
@@ -107,5 +108,7 @@ def exact(of: Column, text: Column) -> Column:
     """Return the value of an integer or decimal that fits DECIMAL(38,18) without rounding."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    fits = of.isin(int(Kind.INTEGER), int(Kind.DECIMAL)) & F.rlike(text, whole(EXACT))
+    # Most numbers are short, and need not be looked at: 18 characters have no more than 18 digits on either side.
+    short = F.octet_length(text) <= F.lit(_SHORT)
+    fits = of.isin(int(Kind.INTEGER), int(Kind.DECIMAL)) & (short | F.rlike(text, whole(EXACT)))
     return F.when(fits, text.try_cast("decimal(38,18)"))
