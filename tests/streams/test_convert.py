@@ -80,6 +80,7 @@ def test_standard_input_and_bad_lines(tmp_path: Path) -> None:
         (("out", "x.csv"), "ends in"),
         (("in.tnt", "out"), "--force"),
         (("out", "in.tnt"), "--force"),
+        (("in.tnt", "x.trig", "--bad-lines", "-"), "expected fail, skip or a file name"),
     ],
 )
 def test_wrong_calls(

@@ -12,7 +12,8 @@ from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.sources import RecordedStream
+from hydrograph.rdf.xsd import INEXACT
+from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
 
@@ -68,3 +69,14 @@ def rows_guess(stream: RecordedStream) -> int:
     size = sum(Path(file).stat().st_size for file in stream.files)
     packed = any(file.endswith((".gz", ".zst")) for file in stream.files)
     return size // (15 if packed else 100)
+
+
+def is_exact(static: StaticGraphs, streams: Mapping[Iri, RecordedStream], bounds: Mapping[Iri, Bounds]) -> bool:
+    """Tell whether neither streams nor static data hold floats and doubles, as far as is known of them."""
+    kinds = {kind for table in static.tables for kind in table.column("o_kind").unique().to_pylist()}
+    for name, stream in streams.items():
+        if stream.manifest is not None:
+            kinds |= set(stream.manifest.kinds)
+        elif name not in bounds or bounds[name].inexact:
+            return False
+    return not kinds & INEXACT

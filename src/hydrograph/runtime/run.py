@@ -18,12 +18,12 @@ from hydrograph.compile.finals import by_report, by_stretch, instants
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
 from hydrograph.errors import UsageError
 from hydrograph.rdf.terms import Iri
-from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime import replay
 from hydrograph.runtime.content import held_ranks
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
-from hydrograph.runtime.given import Data, Options, Placement, rows_guess
+from hydrograph.runtime.given import Data, Options, Placement, is_exact, rows_guess
 from hydrograph.runtime.intake import Intake, set_making
+from hydrograph.runtime.local_intake import LocalIntake
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
@@ -206,9 +206,7 @@ class Run:
         """Return how many of Spark's known tasks are done; None where nothing runs there."""
         if self._spark is None:
             return None
-        tracker = self._spark.session.sparkContext.statusTracker()
-        stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
-        return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+        return self._spark.tasks()
 
     def explain_spark(self) -> str:
         """Return Spark's own plan of the program."""
@@ -286,41 +284,17 @@ class Run:
 
     def _open_local(self) -> None:
         placed = self._local = self._stack.enter_context(Local())
-        making = {}
-        tables = {}
-        for number, (name, stream) in enumerate(self._streams.items()):
-            tables[name] = f"stream{number}"
-            making[name] = set_making(stream)
-            if paths := sources.parquet_paths(stream):
-                placed.add_files(tables[name], paths)
-            else:
-                tally = sources.tnt.Tally()
-                placed.add_table(tables[name], sources.events_as_arrow(stream, tally))
-                self.bad_lines += tally.bad
+        intake = LocalIntake.of(placed, self._streams)
+        self.bad_lines += intake.bad_lines
         if not self.plan.is_placed:
-            firsts = [placed.first_time(table) for table in tables.values()]
-            self.plan = self.plan.starting(min((t for t in firsts if t is not None), default=None))
-        for window in self.plan.query.windows:
-            assert window.name is not None
-            self._held[window.name] = self._local_bounds(placed, tables[window.stream], window.name)
-        self._rows_known = sum(placed.count(table) for table in tables.values())
+            self.plan = self.plan.starting(intake.first())
+        self._held = intake.held(self.plan)
+        self._rows_known = intake.rows()
+        making = {name: set_making(stream) for name, stream in self._streams.items()}
         self._finish(making, _span([*self._held.values()]), exact=self._is_exact(), spark=False)
         for window_input in self.plan.inputs(self._facts):
-            placed.add_alias(window_input.name, tables[window_input.stream])
+            placed.add_alias(window_input.name, intake.tables[window_input.stream])
         self._add_tables(placed)
-
-    def _local_bounds(self, placed: Local, table: str, window: Iri) -> tuple[Instant, Instant] | None:
-        """Return first and last event time in any window; gaps between windows hold nothing."""
-        grid = self.plan.windows.get(window)
-        # The remainder in a slide tells whether an event lies in a window or in the gap behind it.
-        inside = "" if grid is None or grid.width >= grid.step else "AND ((t - $t0) % $step + $step) % $step < $width"
-        row = placed.query(
-            f'SELECT MIN(t) AS a, MAX(t) AS b FROM "{table}" WHERE t >= $t0 {inside}',
-            {"t0": grid.open(0), "step": grid.step, "width": grid.width}
-            if inside and grid is not None
-            else {"t0": self.plan.t0},
-        ).to_pylist()[0]
-        return None if row["a"] is None else (row["a"], row["b"])
 
     def _open_spark(self) -> None:
         session = self.options.session or spark_session(self.options.master, self.options.memory)
@@ -396,15 +370,7 @@ class Run:
         self._chunks = chunks
 
     def _is_exact(self) -> bool:
-        """Tell whether neither streams nor static data hold floats and doubles, as far as they say."""
-        kinds = {kind for table in self.data.static.tables for kind in table.column("o_kind").unique().to_pylist()}
-        return not kinds & INEXACT and not any(map(self._may_be_inexact, self._streams))
-
-    def _may_be_inexact(self, name: Iri) -> bool:
-        manifest = self._streams[name].manifest
-        if manifest is not None:
-            return bool(INEXACT & set(manifest.kinds))
-        return name not in self._bounds or self._bounds[name].inexact
+        return is_exact(self.data.static, self._streams, self._bounds)
 
     @property
     def _prefix(self) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -26,7 +25,6 @@ from hydrograph.streams.formats.tnt import (
     batch,
     check_limits,
     open_binary,
-    written,
 )
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
@@ -122,7 +120,7 @@ class ElementReader:
 
     def _batches(self, tally: Tally) -> Iterator[pa.RecordBatch]:
         rows: list[Row] = []
-        with self._quarantine() as quarantine:
+        with self.bad_lines.quarantine() as quarantine:
             for index, name in enumerate(self.files):
                 for found in self._read(name):
                     problem = found if isinstance(found, Broken) else _beyond(found)
@@ -167,14 +165,6 @@ class ElementReader:
             raise DataError(f"{name}, {broken.place}: {broken.reason}{shown}")
         if quarantine is not None and broken.text:
             quarantine.write(broken.text.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n")
-
-    @contextmanager
-    def _quarantine(self) -> Iterator[IO[bytes] | None]:
-        if self.bad_lines.file is None:
-            yield None
-            return
-        with written(str(self.bad_lines.file)) as file:
-            yield file
 
 
 def _beyond(piece: Piece) -> Broken | None:

@@ -140,7 +140,7 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
         F.coalesce(F.bit_or(F.get(kinds, F.col("o_kind").cast("int"))), F.lit(0)).alias("kinds"),
     )
     place = directory / stream.name
-    files = _write_files(rows, place)
+    files = tuple(parquet.write_parts(rows, place, _OPTIONS))
     known = seen.get
     manifest = parquet.Manifest(
         version=parquet.VERSION,
@@ -183,7 +183,7 @@ def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str]) -> 
     seen = Observation()
     rows = placed.sortWithinPartitions("p_id", "s_id", "o_id").observe(seen, *_sums("s_id", "p_id", "o_id"))
     place = directory / STATIC
-    names = _write_files(rows, place)
+    names = tuple(parquet.write_parts(rows, place, _OPTIONS))
     written = (texts.write_static(place, names, directory / f"{STATIC}.nt"),) if forms else ()
     known = seen.get
     return Part(
@@ -220,17 +220,6 @@ def _part_of(t: Column, starts: list[int]) -> Column:
         found = F.when((there < len(starts)) & (F.get(known, there) <= t), there).otherwise(found)
         width >>= 1
     return found
-
-
-def _write_files(rows: DataFrame, place: Path) -> tuple[str, ...]:
-    written = place / ".spark"
-    rows.write.options(**_OPTIONS).parquet(str(written))
-    names = []
-    for number, file in enumerate(sorted(written.glob("part-*.parquet"))):
-        names.append(f"part-{number:05d}.parquet")
-        file.rename(place / names[-1])
-    shutil.rmtree(written)
-    return tuple(names)
 
 
 def _sums(*columns: str) -> list[Column]:

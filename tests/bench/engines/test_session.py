@@ -87,7 +87,8 @@ def test_a_store_asked_by_the_clock_answers_by_the_clock(rooms: str) -> None:
     """Ten seconds of events in two and a half: its windows hold four times as much as they should."""
     found = played(rooms, "-m", "hydrograph.bench.engines.oxigraph", "periodic", pace=ByEventTime(4))
     assert found.outcomes == {}
-    assert 2 <= found.executions["q"] <= 4
+    # Once for each second that has gone by, and at the end; on a busy machine more than two and a half may have.
+    assert 3 <= found.executions["q"] <= found.seconds + 1
     assert whole(found).recall < 1
     assert found.handed[-1].at >= found.handed[-1].due == 39 * 250 / 4
 
@@ -96,7 +97,7 @@ def test_a_store_asked_by_the_clock_answers_by_the_clock(rooms: str) -> None:
     ("fault", "verdict", "phase", "words"),
     [
         ("crash", Verdict.CRASH, Phase.EXECUTION, "exit code 9: out of ideas"),
-        ("hang", Verdict.TIMEOUT, Phase.EXECUTION, "not done after 4 s"),
+        ("hang", Verdict.TIMEOUT, Phase.EXECUTION, "not done after 15 s"),
         ("flood", Verdict.RUNTIME_ERROR, Phase.EXECUTION, "flood: more than 1000000 bytes in all"),
         ("garbage", Verdict.RUNTIME_ERROR, Phase.EXECUTION, "garbage: the line: Invalid JSON"),
         ("foreign", Verdict.RUNTIME_ERROR, Phase.EXECUTION, "garbage: answer of q: no variable 'nobody'"),
@@ -108,7 +109,7 @@ def test_an_engine_that_fails_is_told_from_others(
     rooms: str, fault: str, verdict: Verdict, phase: Phase, words: str
 ) -> None:
     pace = ByEventTime(4) if fault == "hog" else None
-    limits = Limits(seconds=4 if fault == "hang" else 60, megabytes=200 if fault == "hog" else 3_000, output=1_000_000)
+    limits = Limits(seconds=15 if fault == "hang" else 60, megabytes=200 if fault == "hog" else 3_000, output=1_000_000)
     outcome = played(rooms, str(PLANTED), fault, pace=pace, limits=limits).outcomes["q"]
     assert (outcome.verdict, outcome.phase) == (verdict, phase), outcome
     assert words in outcome.words

@@ -110,7 +110,10 @@ class Engine:
             words = f"{peak:.0f} MB used, {self.limits.megabytes:.0f} MB allowed"
         elif self._ending.why is Verdict.TIMEOUT:
             verdict, words = Verdict.TIMEOUT, f"not done after {self.limits.seconds:g} s"
-        elif code in _KILLED_FOR_MEMORY or any(sign in words for sign in _OUT_OF_MEMORY):
+        elif code in _KILLED_FOR_MEMORY:
+            verdict = Verdict.OUT_OF_MEMORY
+            words = f"killed from outside, as the system does when memory runs out. {words}".strip()
+        elif any(sign in words for sign in _OUT_OF_MEMORY):
             verdict = Verdict.OUT_OF_MEMORY
         else:
             verdict = Verdict.CRASH
@@ -201,7 +204,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.stdin.close()
         process.wait(_PATIENCE)
     except (BrokenPipeError, ValueError, subprocess.TimeoutExpired):
-        pass
+        pass  # it is gone already, or does not listen: it is ended below
     _kill(process)
     process.wait()
 

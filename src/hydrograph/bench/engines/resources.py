@@ -54,6 +54,11 @@ class Watch:
         assert self._thread is not None
         self._thread.join()
 
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time that all processes had used when they were last seen."""
+        return sum(self._used.values())
+
     def _run(self) -> None:
         start = time.monotonic()
         told = False
@@ -80,7 +85,7 @@ class Watch:
                 found = True
             except psutil.NoSuchProcess:
                 continue  # it has ended between being listed and being looked at
-        return Sample(at, memory / _MEGABYTE, sum(self._used.values()), threads) if found else None
+        return Sample(at, memory / _MEGABYTE, self.cpu, threads) if found else None
 
 
 def _tree(pid: int) -> list[psutil.Process]:

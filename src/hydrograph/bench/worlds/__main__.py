@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hydrograph.bench.worlds import sensors, shop
+from hydrograph.bench.worlds import sensors, shop, social
 from hydrograph.bench.worlds.checks import Check, line
 from hydrograph.runtime.session import spark_session
-from hydrograph.worlds.social.checks import checks as social_checks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def _social(spark: SparkSession) -> Iterator[Check]:
-    return (Check(f"social: {one.name}", one.passed, one.found) for one in social_checks(spark))
-
-
 CHECKS: dict[str, Callable[[SparkSession], Iterator[Check]]] = {
     "sensors": sensors.check,
     "shop": shop.check,
-    "social": _social,
+    "social": social.check,
     "shop-speed": shop.check_speed,
 }
 """A world is a line here. What is measured in processes of its own comes last, when this one has stopped its Spark."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
+from hydrograph.bench.engines.resources import Watch
 from hydrograph.worlds.manifest import WorldManifest
 from hydrograph.worlds.partitions import forced
 from hydrograph.worlds.registry import find_world
@@ -21,8 +19,6 @@ from hydrograph.worlds.writer import write_world
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_INTERVAL = 0.5  # seconds between two looks at the processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +39,8 @@ class Measured:
     triples: int
     seconds: float
     cpu_seconds: float
-    memory: int
-    """The most that all its processes held together, in bytes."""
+    memory: float
+    """The most that all its processes held together, in megabytes (2**20 bytes)."""
 
 
 def same_at_any_partition_count(spark: SparkSession, name: str, counts: Sequence[int], **settings: Any) -> Check:
@@ -69,48 +65,16 @@ def measure(name: str, options: Sequence[str], memory: str) -> Measured:
         target = Path(directory) / "world"
         call = [sys.executable, "-m", "hydrograph", "generate", name, str(target), *options]
         started = time.monotonic()
-        process = psutil.Popen([*call, "--master", "local[2]", "--memory", memory], stdout=subprocess.DEVNULL)
-        most, cpu = _watch(process)
+        process = subprocess.Popen([*call, "--master", "local[2]", "--memory", memory], stdout=subprocess.DEVNULL)
+        with Watch(process.pid) as watch:
+            process.wait()
         seconds = time.monotonic() - started
         if process.returncode != 0:
             raise RuntimeError(f"expected `hydrograph generate {name}` to succeed, got exit code {process.returncode}")
         manifest = WorldManifest.read(target)
     triples = sum(part.triples for part in manifest.streams.values())
-    return Measured(triples, seconds, cpu, most)
-
-
-def _watch(process: psutil.Popen) -> tuple[int, float]:
-    """Return the most memory and all CPU time of a process and its children, when it has ended."""
-    most = 0
-    used: dict[tuple[int, float], float] = {}
-    over = threading.Event()
-
-    def look() -> None:
-        nonlocal most
-        held = 0
-        try:
-            family = [process, *process.children(recursive=True)]
-        except psutil.Error:
-            return
-        for member in family:
-            try:
-                times = member.cpu_times()
-                used[member.pid, member.create_time()] = times.user + times.system
-                held += member.memory_info().rss
-            except psutil.Error:
-                continue
-        most = max(most, held)
-
-    def watch() -> None:
-        while not over.wait(_INTERVAL):
-            look()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    process.wait()
-    over.set()
-    watcher.join()
-    return most, sum(used.values())
+    most = max((sample.memory for sample in watch.samples), default=0.0)
+    return Measured(triples, seconds, watch.cpu, most)
 
 
 def line(check: Check) -> str:

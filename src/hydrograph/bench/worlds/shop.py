@@ -24,7 +24,7 @@ SEEDS = range(20)
 FEW_SEEDS = range(5)
 _CLOSE = 0.03
 _DEVIATIONS = 4
-_GIB = 2**30
+_GIB = 2**10  # megabytes
 
 
 @dataclass(frozen=True, slots=True)

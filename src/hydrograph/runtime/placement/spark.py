@@ -75,6 +75,12 @@ class Spark:
         self.add_frame(name, self._checkpoint(rows, eager=eager))
         return rows
 
+    def tasks(self) -> tuple[int, int]:
+        """Return how many of the known tasks are done, and how many there are."""
+        tracker = self.session.sparkContext.statusTracker()
+        stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+        return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
     def frame(self, program: Program, final: exp.Select, parameters: Parameters) -> DataFrame:
         """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
         return self.frames(program, [final], parameters)[0]

@@ -151,14 +151,19 @@ def write_spark(events: DataFrame, target: Path, *, salt: str, force: bool = Fal
             "parquet.block.row.count.limit": str(ROWS_PER_GROUP),
             "parquet.enable.dictionary": "true",
         }
-        written = directory / ".spark"
-        placed.write.options(**options).parquet(str(written))
-        names = []
-        for number, file in enumerate(sorted(written.glob("part-*.parquet"))):
-            names.append(f"part-{number:05d}.parquet")
-            file.rename(directory / names[-1])
-        shutil.rmtree(written)
-        return _finish(directory, names, salt)
+        return _finish(directory, write_parts(placed, directory, options), salt)
+
+
+def write_parts(rows: DataFrame, directory: Path, options: dict[str, str]) -> list[str]:
+    """Write each partition as a file of `directory`, numbered in their order, and return the names."""
+    written = directory / ".spark"
+    rows.write.options(**options).parquet(str(written))
+    names = []
+    for number, file in enumerate(sorted(written.glob("part-*.parquet"))):
+        names.append(f"part-{number:05d}.parquet")
+        file.rename(directory / names[-1])
+    shutil.rmtree(written)
+    return names
 
 
 def ranges(times: _Numbers, counts: _Numbers, rows: int = ROWS_PER_FILE) -> list[tuple[int, int]]:

@@ -66,7 +66,18 @@ class BadLines:
         """
         if not text:
             raise UsageError("expected fail, skip or a file name for bad lines, got nothing")
+        if text == STDIN:
+            raise UsageError("expected fail, skip or a file name for bad lines, got -: answers go to standard output")
         return cls(text) if text in ("fail", "skip") else cls("file", Path(text))
+
+    @contextmanager
+    def quarantine(self) -> Iterator[IO[bytes] | None]:
+        """Give the file for broken lines, which appears when it is complete; None if they are not kept."""
+        if self.file is None:
+            yield None
+            return
+        with written(str(self.file)) as file:
+            yield file
 
 
 @dataclass(slots=True)
@@ -123,7 +134,7 @@ class TntReader:
     def _rows(self, tally: Tally) -> Iterator[Row]:
         elements: dict[tuple[int, int], int] = {}
         index = {name: position for position, name in enumerate(self.files)}
-        with self._quarantine() as quarantine:
+        with self.bad_lines.quarantine() as quarantine:
             for name, number, line in self._lines():
                 try:
                     found = _LINE.fullmatch(line)
@@ -159,14 +170,6 @@ class TntReader:
             with open_text(name) as lines:
                 for number, line in enumerate(lines, 1):
                     yield name, number, line.removesuffix("\n")
-
-    @contextmanager
-    def _quarantine(self) -> Iterator[IO[bytes] | None]:
-        if self.bad_lines.file is None:
-            yield None
-            return
-        with written(str(self.bad_lines.file)) as file:
-            yield file
 
 
 def has_blank(statement: str) -> bool:

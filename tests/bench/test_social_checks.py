@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from hydrograph.bench.worlds.social import figures
 from hydrograph.rdf.vocab import RDF_TYPE
-from hydrograph.worlds.social.checks import figures
 from hydrograph.worlds.social.figures import (
     STATIC_COMPOSITION,
     STATIC_TRIPLES,
@@ -39,4 +39,4 @@ def test_each_figure_fails_when_it_is_a_fifth_too_high() -> None:
 
 def test_friends_drawn_by_chance_fail() -> None:
     failed = [check.name for check in figures([published(same_country=0.1)]) if not check.passed]
-    assert failed == ["friends of one country"]
+    assert failed == ["social: friends of one country"]
