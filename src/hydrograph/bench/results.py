@@ -1,0 +1,237 @@
+"""The file forms of a run: every step of the testbed reads and writes them, so that each can be repeated alone.
+
+The folder of a run holds `run.json` (an `Origin`) and `results.jsonl`, one record a line. What belongs to one query on
+one engine shares a `Key`. Rows are written as their terms in N-Triples, an unbound variable as null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from hydrograph.errors import DataError
+
+ORIGIN = "run.json"
+RESULTS = "results.jsonl"
+
+Setting: TypeAlias = str | int | float | bool
+RowText: TypeAlias = tuple[str | None, ...]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Origin(_Record):
+    """Where figures come from: what makes a run repeatable."""
+
+    experiment: str
+    title: str = ""
+    started: str
+    """ISO 8601, with zone."""
+    seed: int
+    settings: Mapping[str, Setting] = {}
+    machine: Mapping[str, Setting] = {}
+    versions: Mapping[str, str] = {}
+    commit: str | None = None
+    published: Mapping[str, Mapping[str, Setting | None]] = {}
+    """Figures of the paper that the experiment repeats, by table row and column."""
+
+
+class Key(_Record):
+    """One query on one engine, once."""
+
+    test: str
+    engine: str
+    query: str
+    repetition: int = 0
+    settings: Mapping[str, Setting] = {}
+    """The values of what the experiment sweeps."""
+
+
+class QueryFacts(_Record):
+    """What is known of a query before it runs: its texts and features, by which results are grouped."""
+
+    record: Literal["query"] = "query"
+    test: str
+    query: str
+    text: str
+    texts: Mapping[str, str] = {}
+    """By engine, where one is asked in words of its own."""
+    variables: tuple[str, ...] = ()
+    features: Mapping[str, Setting | None] = {}
+    """kind, patterns, shape, cardinality, selectivities: as `hydrograph features` says them."""
+
+
+class Outcome(_Record):
+    """What became of it as a whole."""
+
+    record: Literal["outcome"] = "outcome"
+    key: Key
+    verdict: str
+    phase: str
+    words: str = ""
+    faults: tuple[str, ...] = ()
+    """What the judge thinks is wrong with the engine: dropped elements, shifted windows, and so on."""
+    windows: int = 0
+    non_empty: int = 0
+    right: int = 0
+    precision: float | None = None
+    recall: float | None = None
+    missing: int = 0
+    extra: int = 0
+    output: int = 0
+    """Rows that came."""
+    seconds: float | None = None
+    executions: int = 0
+    elements: int = 0
+    triples: int = 0
+    rate: float | None = None
+    """Triples a second that were really handed over."""
+    executions_rate: float | None = None
+    """Executions a second: cmet, for engines that are comparable."""
+    last_result: float | None = None
+    """Milliseconds from the start to the last row."""
+    delay_median: float | None = None
+    delay_95: float | None = None
+    memory_peak: float | None = None
+    """Megabytes of the process tree."""
+    memory_slope: float | None = None
+    cpu: float | None = None
+    """Seconds of processor time."""
+
+
+class Blame(_Record):
+    """A row that is missing or too much, and the triples of the window that make it."""
+
+    row: RowText
+    triples: tuple[str, ...] = ()
+
+
+class Window(_Record):
+    """One report and the answer to it."""
+
+    record: Literal["window"] = "window"
+    key: Key
+    t: int | None
+    """When it was due, in event time; None for an answer that nothing expected."""
+    open: int | None = None
+    close: int | None = None
+    used_open: int | None = None
+    """The borders that the engine really used, where gracious judging found others."""
+    used_close: int | None = None
+    content: int | None = None
+    """Triples in the window."""
+    expected: int
+    actual: int
+    precision: float
+    recall: float
+    delay: float | None = None
+    """Milliseconds from when the report was due to its answer; None where none came."""
+    missing: tuple[Blame, ...] = ()
+    extra: tuple[Blame, ...] = ()
+    """The first ones; `expected`, `actual`, precision and recall count all."""
+
+
+class Sampled(_Record):
+    """Resources at one moment."""
+
+    record: Literal["sample"] = "sample"
+    key: Key
+    at: float
+    """Seconds since the engine was started."""
+    memory: float
+    cpu: float
+    threads: int
+
+
+class Mismatch(_Record):
+    """How much of one engine's output another does not have (LSBench's mm)."""
+
+    record: Literal["mismatch"] = "mismatch"
+    test: str
+    query: str
+    settings: Mapping[str, Setting] = {}
+    repetition: int = 0
+    one: str
+    other: str
+    value: float
+    comparable: bool
+
+
+class Held(_Record):
+    """The highest rate at which answers stayed right and delay did not grow."""
+
+    record: Literal["held"] = "held"
+    key: Key
+    rate: float
+    unit: str = "elements/s"
+    tried: tuple[tuple[float, bool], ...] = ()
+
+
+class Functional(_Record):
+    """One test of the functional suite."""
+
+    record: Literal["functional"] = "functional"
+    engine: str
+    group: str
+    """R2R, R2S, S2R, Experiment 1, Experiment 2."""
+    name: str
+    passed: bool | None
+    """None: the engine can not be asked this."""
+    words: str = ""
+
+
+class Excluded(_Record):
+    """A query that performance is not compared on, and why."""
+
+    record: Literal["excluded"] = "excluded"
+    test: str
+    query: str
+    why: str
+
+
+Record: TypeAlias = QueryFacts | Outcome | Window | Sampled | Mismatch | Held | Functional | Excluded
+_RECORDS: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="record")])
+
+
+def line_of(record: Record) -> str:
+    """Return a record as its line."""
+    return record.model_dump_json(exclude_defaults=False, exclude_none=True) + "\n"
+
+
+def read_origin(folder: Path) -> Origin:
+    """Return where a run's figures come from, or raise DataError."""
+    try:
+        return Origin.model_validate_json((folder / ORIGIN).read_bytes())
+    except FileNotFoundError:
+        raise DataError(
+            f"{folder} holds no run: expected {ORIGIN} in it, as `hydrograph bench run` writes it"
+        ) from None
+    except ValidationError as error:
+        raise DataError(f"{folder / ORIGIN}: {_first(error)}") from None
+
+
+def read(folder: Path) -> Iterator[Record]:
+    """Yield the records of a run in the order in which they were written; a torn last line is left out.
+
+    A run that was broken off ends in such a line, and is resumed from there.
+    """
+    with (folder / RESULTS).open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield _RECORDS.validate_json(line)
+            except ValidationError as error:
+                raise DataError(f"{folder / RESULTS}, line {number}: {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the line"
+    return f"{place}: {first['msg']}, got {json.dumps(first['input'], default=str)[:80]}"
