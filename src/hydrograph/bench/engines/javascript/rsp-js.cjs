@@ -1,0 +1,124 @@
+// RSP-JS behind the testbed's protocol: node rsp-js.cjs FOLDER, where FOLDER holds node_modules.
+// Nothing of the engine is changed. It is only listened to: which window made it execute, and when an execution is over.
+"use strict";
+const { createRequire } = require("module");
+const fs = require("fs");
+const path = require("path");
+const readline = require("readline");
+
+// The engine logs every element to standard output, which belongs to the protocol.
+console.debug = console.log = console.info = () => {};
+console.error = console.warn = (...words) => process.stderr.write(words.join(" ") + "\n");
+
+const from = createRequire(path.join(path.resolve(process.argv[2]), "package.json"));
+const { RSPEngine } = from("rsp-js");
+const { Parser } = createRequire(from.resolve("rsp-js"))("n3");
+
+const say = (reply) => fs.writeSync(1, JSON.stringify(reply) + "\n");
+const queries = new Map();
+const waiting = new Set();
+let fixed = [];
+
+function text(term) {
+  if (term.termType === "NamedNode") return `<${term.value}>`;
+  if (term.termType === "BlankNode") return `_:${term.value}`;
+  const shown = JSON.stringify(term.value).replace(/\\[bf]/g, (c) => (c === "\\b" ? "\\u0008" : "\\u000C"));
+  if (term.language) return `${shown}@${term.language}`;
+  const type = term.datatype.value;
+  return type === "http://www.w3.org/2001/XMLSchema#string" ? shown : `${shown}^^<${type}>`;
+}
+
+function row(binding) {
+  const found = {};
+  for (const [variable, term] of binding) found[variable.value] = text(term);
+  return found;
+}
+
+function register(name, query) {
+  const engine = new RSPEngine(query);
+  if (engine.windows.length === 0) throw new Error("no window was recognised in the query");
+  fixed.forEach((quad) => engine.addStaticData(quad));
+  const execute = engine.r2r.execute.bind(engine.r2r);
+  engine.r2r.execute = async (container) => {
+    let close = null;
+    for (const window of engine.windows)
+      for (const [borders, content] of window.active_windows) if (content === container) close = borders.close;
+    const done = execute(container).then((bindings) => {
+      const rows = [];
+      bindings.on("data", (binding) => rows.push(row(binding)));
+      return { bindings, rows };
+    });
+    const over = done.then(
+      ({ bindings, rows }) =>
+        new Promise((resolve) => {
+          bindings.on("error", (error) => {
+            say({ reply: "failed", query: name, words: String(error.message || error) });
+            resolve();
+          });
+          bindings.on("end", () => {
+            if (queries.has(name)) {
+              say({ reply: "answer", query: name, rows, ...(close === null ? {} : { t: close }) });
+              say({ reply: "finished", query: name });
+            }
+            resolve();
+          });
+        }),
+      (error) => say({ reply: "failed", query: name, words: String(error.message || error) }),
+    );
+    waiting.add(over);
+    over.then(() => waiting.delete(over));
+    return (await done).bindings;
+  };
+  engine.register();
+  queries.set(name, engine);
+}
+
+const commands = {
+  load({ file, graph }) {
+    const options = { format: "N-Triples" };
+    for (const quad of new Parser(options).parse(fs.readFileSync(file, "utf8"))) {
+      if (graph) quad._graph = { termType: "NamedNode", value: graph, equals: (o) => o && o.value === graph, id: graph };
+      fixed.push(quad);
+    }
+    say({ reply: "loaded" });
+  },
+  register({ query, text }) {
+    try {
+      register(query, text);
+      say({ reply: "registered", query });
+    } catch (error) {
+      say({ reply: "refused", query, why: "error", words: String(error.message || error) });
+    }
+  },
+  unregister({ query }) {
+    queries.delete(query);
+    say({ reply: "unregistered", query });
+  },
+  send({ stream, t, triples }) {
+    for (const engine of queries.values()) {
+      const target = engine.getStream(stream);
+      if (!target) continue;
+      // Each query gets quads of its own: the engine writes the name of its window into them.
+      for (const quad of new Parser({ format: "N-Triples" }).parse(triples.join("\n"))) target.add(quad, t);
+    }
+  },
+  async end() {
+    await new Promise((resolve) => setImmediate(resolve));
+    while (waiting.size) await Promise.all([...waiting]);
+    say({ reply: "ended" });
+  },
+  stop() {
+    process.exit(0);
+  },
+};
+
+process.on("unhandledRejection", (error) => say({ reply: "failed", words: String((error && error.message) || error) }));
+
+(async () => {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const command = JSON.parse(line);
+    await commands[command.do](command);
+    // Whoever sends as fast as he can must not keep the engine from answering.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+})();

@@ -1,0 +1,124 @@
+"""The engines that a run can name, one line each.
+
+>>> command("program:awk -f engine.awk")
+('awk', '-f', 'engine.awk')
+>>> engine("oxigraph-periodic").by_clock
+True
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.bench.engines import rsp_js
+from hydrograph.errors import RunError, UsageError
+from hydrograph.language.printer import print_query
+
+Words = Callable[[ContinuousQuery], str]
+"""Puts a query into the words of an engine, or raises UnsupportedError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """An engine by its name; `rest` is what stands behind the colon of one that wants more than a name."""
+
+    name: str
+    what: str
+    start: Callable[[str], Sequence[str]]
+    wants: str = ""
+    """What must stand behind the colon; nothing may if this is empty."""
+    dialect: str = "rspql"
+    """The language that it is asked in, unless a query has a text for this engine."""
+    words: Words | None = None
+    """Instead of the dialect's printer, for an engine with habits of its own."""
+    profile: str = "rspql"
+    """The preset by which the oracle judges it."""
+    by_clock: bool = False
+    """Whether its windows go by the clock on the wall, so that the oracle must go by the times of hand-over."""
+    eager: bool = False
+    """Whether it answers as soon as it can; its output is then partitioned by rows."""
+
+
+def _python(module: str, *arguments: str) -> Callable[[str], Sequence[str]]:
+    return lambda rest: [
+        sys.executable,
+        "-m",
+        f"hydrograph.bench.engines.{module}",
+        *arguments,
+        *([rest] if rest else []),
+    ]
+
+
+ENGINES: dict[str, Registered] = {
+    each.name: each
+    for each in (
+        Registered(
+            name="hydrograph", what="Hydrograph's replay, on this machine", start=_python("hydrograph", "local")
+        ),
+        Registered(name="hydrograph-spark", what="Hydrograph's replay, on Spark", start=_python("hydrograph", "spark")),
+        Registered(name="oxigraph", what="pyoxigraph, kept up to date", start=_python("oxigraph", "incremental")),
+        Registered(
+            name="oxigraph-periodic",
+            what="pyoxigraph, asked by the clock",
+            start=_python("oxigraph", "periodic"),
+            by_clock=True,
+        ),
+        Registered(
+            name="rsp-js",
+            what=f"RSP-JS {rsp_js.VERSION}, fetched from npm",
+            start=lambda _: rsp_js.command(),
+            words=rsp_js.text,
+        ),
+        Registered(
+            name="program", what="any program that speaks the protocol", start=shlex.split, wants="a command line"
+        ),
+    )
+}
+
+
+def engine(name: str) -> Registered:
+    """Return an engine by the name that a run gives it, with or without a colon, or raise UsageError."""
+    base, colon, rest = name.partition(":")
+    if base not in ENGINES:
+        raise UsageError(f"no engine named {base!r}; engines: {', '.join(names())}")
+    found = ENGINES[base]
+    if bool(found.wants) != bool(rest.strip()) or bool(colon) != bool(found.wants):
+        wanted = f"{base}:{found.wants.upper().replace(' ', '-')}" if found.wants else base
+        raise UsageError(f"expected an engine such as {wanted}, got {name!r}")
+    return found
+
+
+def names() -> list[str]:
+    """Return what can be named, with what must stand behind a colon."""
+    return [
+        f"{each.name}:{each.wants.replace(' ', '-').upper()}" if each.wants else each.name for each in ENGINES.values()
+    ]
+
+
+def command(name: str) -> Sequence[str]:
+    """Return how an engine is started; it is fetched if it must be, and RunError says what is missing."""
+    return tuple(engine(name).start(name.partition(":")[2]))
+
+
+def missing(name: str) -> str | None:
+    """Return why an engine can not be run here, None if it can."""
+    try:
+        command(name)
+    except RunError as error:
+        return str(error)
+    return None
+
+
+def dialect(name: str) -> str:
+    """Return the language that an engine is asked in."""
+    return engine(name).dialect
+
+
+def text(name: str, query: ContinuousQuery) -> str:
+    """Return a query as an engine is asked it, or raise UnsupportedError where its language has no words for it."""
+    found = engine(name)
+    return found.words(query) if found.words is not None else print_query(query, found.dialect)
