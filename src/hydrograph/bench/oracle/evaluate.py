@@ -78,7 +78,7 @@ def expected(
         rows = difference(profile.operator, previous, current, sets=profile.r2s_set)
         previous = current
         if isinstance(query.form, Construct):
-            rows = _instantiate(query.form.template, in_scope(query.pattern), rows)
+            rows = instantiate(query.form.template, in_scope(query.pattern), rows)
         if rows or profile.emit_empty:
             scope = reported.scope
             open_, close = (None, None) if scope is None else (scope.start, scope.end)
@@ -132,7 +132,7 @@ def _is_ordered(query: ContinuousQuery) -> bool:
     return isinstance(pattern, OrderBy) and not isinstance(query.form, Construct)
 
 
-def _instantiate(
+def instantiate(
     template: Iterable[TemplateTriple], variables: tuple[Variable, ...], solutions: Counter[Row]
 ) -> Counter[Row]:
     """Return the triples of a template, each once; blank nodes are fresh for each solution (S4)."""
