@@ -29,7 +29,7 @@ from hydrograph.optimizer.push_windows import push_windows
 from hydrograph.rdf.terms import Iri, Variable
 from hydrograph.runtime.plan import plan
 
-FIRST_SEED, CASES = 80_000, 25
+FIRST_SEED, CASES = 80_000, 15
 ORDERS: tuple[tuple[Rule, ...], ...] = ((), *((rule,) for rule in RULES), tuple(reversed(RULES)))
 W = Iri("urn:w")
 

@@ -266,6 +266,18 @@ def mentioned(expression: Expression) -> frozenset[Variable]:
     return frozenset(found)
 
 
+def conjuncts(condition: Expression) -> list[Expression]:
+    """Return the conditions that all have to hold: FILTER drops a row whether one is false or an error."""
+    if isinstance(condition, And):
+        return [part for operand in condition.operands for part in conjuncts(operand)]
+    return [condition]
+
+
+def has_exists(expression: Expression) -> bool:
+    """Tell whether EXISTS stands in an expression: it reads every variable in scope, so its place is its meaning."""
+    return isinstance(expression, Exists) or any(map(has_exists, operands(expression)))
+
+
 def is_volatile(expression: Expression) -> bool:
     """Tell whether two evaluations of `expression` may differ (A6)."""
     waiting: list[Node] = [expression]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrograph.algebra.expressions import And, Exists, Expression
+from hydrograph.algebra.expressions import And, Expression
 from hydrograph.algebra.nodes import (
     Distinct,
     Extend,
@@ -17,7 +17,7 @@ from hydrograph.algebra.nodes import (
     Union,
     Window,
 )
-from hydrograph.algebra.walk import certain, mentioned, operands, rewrite
+from hydrograph.algebra.walk import certain, conjuncts, has_exists, mentioned, rewrite
 from hydrograph.rdf.terms import Variable
 
 
@@ -27,6 +27,8 @@ def push_filters(pattern: Pattern) -> Pattern:
 
 
 def _split(pattern: Pattern) -> Pattern:
+    if isinstance(pattern, LeftJoin):
+        return _of_optional(pattern)
     if not isinstance(pattern, Filter):
         return pattern
     moved = pattern.inner
@@ -35,15 +37,26 @@ def _split(pattern: Pattern) -> Pattern:
     return moved
 
 
-def conjuncts(condition: Expression) -> list[Expression]:
-    """Return the conditions that all have to hold: FILTER drops a row whether one is false or an error."""
-    if isinstance(condition, And):
-        return [part for operand in condition.operands for part in conjuncts(operand)]
-    return [condition]
+def _of_optional(pattern: LeftJoin) -> Pattern:
+    """Move what the condition of an OPTIONAL asks of the optional part alone into that part.
+
+    What it asks of the left part alone stays: a row that fails it is kept without a match.
+    """
+    if pattern.condition is None:
+        return pattern
+    inner, rest = pattern.right, []
+    for condition in conjuncts(pattern.condition):
+        if has_exists(condition) or not _bound(mentioned(condition), inner):
+            rest.append(condition)
+        else:
+            inner = _push(condition, inner)
+    if inner is pattern.right:
+        return pattern
+    return LeftJoin(pattern.left, inner, And(tuple(rest)) if len(rest) > 1 else rest[0] if rest else None)
 
 
 def _push(condition: Expression, pattern: Pattern) -> Pattern:
-    if _has_exists(condition):
+    if has_exists(condition):
         return Filter(condition, pattern)  # it reads every variable in scope, so its place is its meaning
     read = mentioned(condition)
     match pattern:
@@ -57,7 +70,7 @@ def _push(condition: Expression, pattern: Pattern) -> Pattern:
             return Minus(_push(condition, left), right)
         case Union(left, right):
             return Union(_push(condition, left), _push(condition, right))
-        case Filter(other, inner) if not _has_exists(other):
+        case Filter(other, inner) if not has_exists(other):
             return Filter(other, _push(condition, inner))
         case Extend(inner, variable, expression) if variable not in read:
             return Extend(_push(condition, inner), variable, expression)
@@ -77,7 +90,3 @@ def _push(condition: Expression, pattern: Pattern) -> Pattern:
 
 def _bound(read: frozenset[Variable], pattern: Pattern) -> bool:
     return bool(read) and read <= certain(pattern)
-
-
-def _has_exists(condition: Expression) -> bool:
-    return isinstance(condition, Exists) or any(_has_exists(operand) for operand in operands(condition))

@@ -96,6 +96,19 @@ def _tree(pid: int) -> list[psutil.Process]:
         return []
 
 
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Return the CPU time of this process and all below it that some work takes."""
+
+    def spent() -> float:
+        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        times = [process.cpu_times() for process in processes]
+        return float(sum(each.user + each.system for each in times))
+
+    before = spent()
+    work()
+    return spent() - before
+
+
 def slope(samples: Sequence[Sample]) -> float:
     """Return by how many megabytes a second memory grows, by least squares; 0 for fewer than two samples."""
     if len(samples) < 2:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from hydrograph import api
+from hydrograph.bench.engines.resources import cpu_seconds
 from hydrograph.bench.replay import baseline, world
 from hydrograph.errors import MismatchError
 from hydrograph.runtime.digest import Digest
@@ -95,19 +95,6 @@ def seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return the CPU time of this process and all below it that some work takes."""
-
-    def spent() -> float:
-        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
-        times = [process.cpu_times() for process in processes]
-        return float(sum(each.user + each.system for each in times))
-
-    before = spent()
-    work()
-    return spent() - before
 
 
 def check(name: str, ours: list[Digest], theirs: list[Digest]) -> None:
