@@ -17,6 +17,7 @@ from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.bench.engines import rsp_js
 from hydrograph.errors import RunError, UsageError
 from hydrograph.language.printer import print_query
+from hydrograph.windows.profile import RSPQL, Profile
 
 Words = Callable[[ContinuousQuery], str]
 """Puts a query into the words of an engine, or raises UnsupportedError."""
@@ -35,8 +36,8 @@ class Registered:
     """The language that it is asked in, unless a query has a text for this engine."""
     words: Words | None = None
     """Instead of the dialect's printer, for an engine with habits of its own."""
-    profile: str = "rspql"
-    """The preset by which the oracle judges it."""
+    profile: Profile = RSPQL
+    """The habits by which the oracle judges it, where an experiment does not say others."""
     by_clock: bool = False
     """Whether its windows go by the clock on the wall, so that the oracle must go by the times of hand-over."""
     eager: bool = False
@@ -72,6 +73,7 @@ ENGINES: dict[str, Registered] = {
             what=f"RSP-JS {rsp_js.VERSION}, fetched from npm",
             start=lambda _: rsp_js.command(),
             words=rsp_js.text,
+            profile=rsp_js.PROFILE,
         ),
         Registered(
             name="program", what="any program that speaks the protocol", start=shlex.split, wants="a command line"

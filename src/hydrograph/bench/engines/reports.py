@@ -29,6 +29,11 @@ BUCKET = 7
 
 def answer_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -> list[Expected]:
     """Return the reports of a case; `chunk` cuts it into chunks of so many ranks, or of so many windows on a grid."""
+    return as_expected(reports_any(case, placed, chunk=chunk))
+
+
+def reports_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -> list[Report]:
+    """Return the same as the engine gives them."""
     first = min((e.t for window in case.query.windows for e in case.elements[window.stream]), default=None)
     planned = plan(case.query, case.profile, case.t0).starting(first)
     held = {name: _held(planned, name, case.elements[_stream(planned, name)]) for name in planned.sights}
@@ -46,8 +51,7 @@ def answer_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -
         asked = [finals.by_report(program), finals.instants(program)]
         upper = 2 * sum(map(len, case.elements.values())) + 1_000
         rows, found = placed.several(program, asked, replay.parameters(planned, program, replay.Ranks(0, upper)))
-        reports = replay.reports_at(planned, replay.found_instants(found), _by_rank(program, rows))
-        return as_expected(reports)
+        return list(replay.reports_at(planned, replay.found_instants(found), _by_rank(program, rows)))
     bounds = [known for known in held.values() if known is not None]
     span = (min(first for first, _ in bounds), max(last for _, last in bounds)) if bounds else None
     ranks = replay.report_ranks(planned, span, case.from_, case.until)
@@ -55,7 +59,7 @@ def answer_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) -
         placed.add_table(program.domain, replay.domain_table(replay.domain(chunks, ranks), chunks))
     rows = placed.rows(program, finals.by_report(program), replay.parameters(planned, program, ranks))
     content = held_ranks(planned.inputs(facts, placed.prefix), placed, ranks) if planned.needs_content else None
-    return as_expected(replay.reports_of(planned, ranks, _by_rank(program, rows), content))
+    return list(replay.reports_of(planned, ranks, _by_rank(program, rows), content))
 
 
 def _stream(planned: Plan, name: Iri) -> Iri:

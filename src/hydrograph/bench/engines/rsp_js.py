@@ -11,14 +11,21 @@ import os
 import shutil
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.errors import RunError, UnsupportedError
 from hydrograph.language.printer import print_sparql
+from hydrograph.windows.profile import RSPQL, Profile
+from hydrograph.windows.report import Policy
+from hydrograph.windows.scope import Align
 
 VERSION = "1.3.5"
+PROFILE: Profile = replace(RSPQL, name="rsp-js", align=Align.CLOSE, report=Policy(non_empty=True))
+"""Its first window closes one slide after 0, and windows without content are not reported."""
+
 _HERE = Path(__file__).with_name("javascript")
 _PATIENCE = 600  # seconds for npm: 330 packages
 

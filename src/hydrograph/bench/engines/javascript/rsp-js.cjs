@@ -14,7 +14,7 @@ const from = createRequire(path.join(path.resolve(process.argv[2]), "package.jso
 const { RSPEngine } = from("rsp-js");
 const { Parser } = createRequire(from.resolve("rsp-js"))("n3");
 
-const say = (reply) => fs.writeSync(1, JSON.stringify(reply) + "\n");
+const say = (reply) => process.stdout.write(JSON.stringify(reply) + "\n");
 const queries = new Map();
 const waiting = new Set();
 let fixed = [];
@@ -34,6 +34,28 @@ function row(binding) {
   return found;
 }
 
+// Rows begin to flow when somebody listens to them, so nobody may do so before the engine does.
+function listened(name, bindings, close, over) {
+  const rows = [];
+  const on = bindings.on.bind(bindings);
+  bindings.on = (event, listener) => {
+    if (event === "data") on("data", (binding) => rows.push(row(binding)));
+    return on(event, listener);
+  };
+  on("error", (error) => {
+    say({ reply: "failed", query: name, words: String(error.message || error) });
+    over();
+  });
+  on("end", () => {
+    if (queries.has(name)) {
+      say({ reply: "answer", query: name, rows, ...(close === null ? {} : { t: close }) });
+      say({ reply: "finished", query: name });
+    }
+    over();
+  });
+  return bindings;
+}
+
 function register(name, query) {
   const engine = new RSPEngine(query);
   if (engine.windows.length === 0) throw new Error("no window was recognised in the query");
@@ -43,31 +65,17 @@ function register(name, query) {
     let close = null;
     for (const window of engine.windows)
       for (const [borders, content] of window.active_windows) if (content === container) close = borders.close;
-    const done = execute(container).then((bindings) => {
-      const rows = [];
-      bindings.on("data", (binding) => rows.push(row(binding)));
-      return { bindings, rows };
-    });
-    const over = done.then(
-      ({ bindings, rows }) =>
-        new Promise((resolve) => {
-          bindings.on("error", (error) => {
-            say({ reply: "failed", query: name, words: String(error.message || error) });
-            resolve();
-          });
-          bindings.on("end", () => {
-            if (queries.has(name)) {
-              say({ reply: "answer", query: name, rows, ...(close === null ? {} : { t: close }) });
-              say({ reply: "finished", query: name });
-            }
-            resolve();
-          });
-        }),
-      (error) => say({ reply: "failed", query: name, words: String(error.message || error) }),
-    );
+    let finish;
+    const over = new Promise((resolve) => (finish = resolve));
     waiting.add(over);
     over.then(() => waiting.delete(over));
-    return (await done).bindings;
+    try {
+      return listened(name, await execute(container), close, finish);
+    } catch (error) {
+      say({ reply: "failed", query: name, words: String(error.message || error) });
+      finish();
+      throw error;
+    }
   };
   engine.register();
   queries.set(name, engine);
