@@ -200,7 +200,7 @@ def with_steps(final: exp.Query, steps: Mapping[str, Step], tables: Mapping[str,
     needed: dict[str, exp.Query] = {}
     waiting = [final]
     while waiting:
-        for table in _tables(waiting.pop()):
+        for table in tables_of(waiting.pop()):
             step = steps.get(table.name)
             if isinstance(step, Let) and step.name not in needed and step.name not in tables:
                 needed[step.name] = step.query
@@ -216,16 +216,16 @@ def with_steps(final: exp.Query, steps: Mapping[str, Step], tables: Mapping[str,
 
 def _reading(query: exp.Query, tables: Mapping[str, str]) -> exp.Query:
     """Return the query with the tables in which rows of steps stand in place of the steps."""
-    if all(tables.get(table.name, table.name) == table.name for table in _tables(query)):
+    if all(tables.get(table.name, table.name) == table.name for table in tables_of(query)):
         return query
     renamed = query.copy()
-    for table in _tables(renamed):
+    for table in tables_of(renamed):
         if table.name in tables:
             table.set("this", exp.to_identifier(tables[table.name]))
     return renamed
 
 
-def _tables(query: exp.Query) -> Iterator[exp.Table]:
+def tables_of(query: exp.Query) -> Iterator[exp.Table]:
     """Give the tables of a query; sqlglot's own walk takes several times as long."""
     waiting: list[exp.Expr] = [query]
     while waiting:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlglot import exp
@@ -16,10 +17,29 @@ Store = Callable[[str, Rows, Rows | None], tuple[str, Rows, bool]]
 """Stores rows under a name, behind earlier rows of that name: their table, all its rows, whether there are new ones."""
 
 
-def drive(program: Program, run: Run[Rows], store: Store[Rows]) -> dict[str, str]:
-    """Compute what a program keeps; return the table of each kept step."""
-    kept: dict[str, str] = {}
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The tables of the steps of one program that have been computed for all its runs."""
+
+    program: Program | None = None
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, program: Program) -> Mapping[str, str]:
+        """Return the tables for a program: none for another one, whose steps may have the same names."""
+        return self.tables if program is self.program else {}
+
+
+def drive(
+    program: Program, run: Run[Rows], store: Store[Rows], standing: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Compute what a program keeps; return the table of each kept step.
+
+    `standing` are the tables of steps that have been computed before.
+    """
+    kept = dict(standing or {})
     for step in program.steps:
+        if step.name in kept:
+            continue
         match step:
             case Let():
                 pass

@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
+from hydrograph.compile.standing import standing
 from hydrograph.runtime.kernels import Kernel, called
-from hydrograph.runtime.placement.drive import drive
+from hydrograph.runtime.placement.drive import Standing, drive
 
 Parameters = Mapping[str, int | str]
 
@@ -35,6 +36,7 @@ class Local:
             self._database.execute(f"SET threads = {int(threads)}")
         self._kernels: set[str] = set()
         self._tables: set[str] = set()
+        self._standing = Standing()
 
     def __enter__(self) -> Self:
         """Return the placement itself."""
@@ -76,8 +78,26 @@ class Local:
     def several(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[pa.Table]:
         """Return the rows of each query over the steps of a program; what the program keeps is computed once."""
         given = {**parameters, **program.constants}
-        kept = drive(program, lambda query: self.query(print_sql(query, self.target), given), self._keep)
+        kept = drive(
+            program,
+            lambda query: self.query(print_sql(query, self.target), given),
+            self._keep,
+            self._standing.of(program),
+        )
         return [self.query(print_sql(program.query(final, kept), self.target), given) for final in finals]
+
+    def stand(self, program: Program) -> tuple[str, ...]:
+        """Compute the steps that read static data alone, for every later run of the program; return their names.
+
+        Called again where static data has been replaced.
+        """
+        found: dict[str, str] = {}
+        for step in standing(program):
+            rows = self.query(print_sql(program.query(step.query, found), self.target), program.constants)
+            self._name(f"standing_{step.name}", rows)
+            found[step.name] = f"standing_{step.name}"
+        self._standing = Standing(program, found)
+        return tuple(found)
 
     def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
         """Return the rows of one query."""
@@ -97,6 +117,7 @@ class Local:
         for name in self._tables:
             self._database.unregister(name)
         self._tables.clear()
+        self._standing = Standing()
 
     def query(self, text: str, parameters: Parameters) -> pa.Table:
         """Return the rows of a SQL text; parameters that it does not name are left out."""
