@@ -58,3 +58,18 @@ def test_a_query_that_has_no_selectivities(files: tuple[str, str, str], tmp_path
     with pytest.raises(SystemExit) as stopped:
         main(["features", str(query), "--stream", files[1]])
     assert stopped.value.code == 3
+
+
+def test_only_what_is_wanted_is_shown(files: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    query, stream, static = files
+    main(["features", query, "--where", "kind = pure"])
+    assert capsys.readouterr().out == ""
+    data = ["--stream", stream, "--static", static]
+    main(["features", query, *data, "--where", "kind = hybrid, cardinality > 1"])
+    assert capsys.readouterr().out == ""
+    main(["features", query, *data, "--like", query])
+    assert "hybrid, linear" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        main(["features", query, "--where", "cardinality > 1"])
+    assert stopped.value.code == 2
+    assert "cardinality is measured on data" in capsys.readouterr().err

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import click
 
+from hydrograph.bench.features import wanted
 from hydrograph.bench.features.selectivity import Measured, Spread, StaticUnit, over_the_run
 from hydrograph.bench.features.structure import Structure, structure
+from hydrograph.bench.features.wanted import fulfils, read_conditions
 from hydrograph.cli.texts import query_text
 from hydrograph.language import dialect_of, parse
 from hydrograph.rdf.nquads import term_text
@@ -29,6 +32,8 @@ from hydrograph.rdf.terms import Variable
     help="What counts once when static patterns are averaged.",
 )
 @click.option("--windows", type=click.IntRange(1), metavar="N", help="Measure only the first N windows.")
+@click.option("--where", metavar="CONDITIONS", help="Show only queries such as 'shape = star, cardinality > 900'.")
+@click.option("--like", metavar="QUERY", help="Show only queries like this one, in structure and number of answers.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each query instead of text.")
 def command(
     *,
@@ -38,18 +43,35 @@ def command(
     static: tuple[str, ...],
     static_unit: str,
     windows: int | None,
+    where: str | None,
+    like: str | None,
     as_json: bool,
 ) -> None:
     """Show the structure of each QUERY; with --stream also cardinality and selectivities, by window and over a run."""
-    for file in files:
+
+    def features(file: str) -> tuple[Structure, list[tuple[int, Measured]]]:
         text = query_text(None, file)
-        language = dialect_of(text, dialect)
-        found = structure(parse(text, language.name))
-        values = _measured(text, language.name, streams, static, StaticUnit(static_unit), windows) if streams else []
+        language = dialect_of(text, dialect).name
+        found = structure(parse(text, language))
+        return found, _measured(text, language, streams, static, StaticUnit(static_unit), windows) if streams else []
+
+    conditions = read_conditions(where) if where else ()
+    if like:
+        found, values = features(like)
+        conditions = (*conditions, *wanted.like(found, _run(values)))
+    for file in files:
+        found, values = features(file)
+        run = _run(values)
+        if not fulfils(conditions, found, None if run is None else partial(over_the_run, [run])):
+            continue
         if as_json:
             click.echo(json.dumps({"query": file, **_object(found, values)}, ensure_ascii=False))
         else:
             click.echo("\n".join([file, *(f"  {line}" for line in _lines(found, values))]))
+
+
+def _run(values: list[tuple[int, Measured]]) -> Measured | None:
+    return over_the_run([value for _, value in values]) if values else None
 
 
 def _measured(
@@ -72,6 +94,7 @@ def _object(found: Structure, values: list[tuple[int, Measured]]) -> dict[str, A
     shown: dict[str, Any] = {
         "kind": found.kind,
         "patterns": found.patterns,
+        "streaming": found.streaming,
         "streams": found.streams,
         "shape": found.shape,
         "classes": found.classes,

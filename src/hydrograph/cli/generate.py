@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
-from pydantic.fields import FieldInfo
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from hydrograph.cli.options import setting_option
 from hydrograph.worlds.manifest import Part, WorldManifest
 from hydrograph.worlds.plan import World
 from hydrograph.worlds.registry import WORLDS, find_world
@@ -65,7 +65,7 @@ def _command(world: World[Any]) -> click.Command:
         _report(manifest, target)
 
     params: list[click.Parameter] = [click.Argument(["target"], type=click.Path(path_type=Path))]
-    params += [_option(name, field) for name, field in world.settings.model_fields.items()]
+    params += [setting_option(name, field) for name, field in world.settings.model_fields.items()]
     params += [
         click.Option(
             ["--settings"],
@@ -87,20 +87,6 @@ def _command(world: World[Any]) -> click.Command:
         generate(target, given)
 
     return click.Command(world.name, params=params, callback=callback, help=world.summary)
-
-
-def _option(name: str, field: FieldInfo) -> click.Option:
-    """Return the option of a setting; its value is checked by the settings themselves, not here."""
-    words = f"--{name.replace('_', '-')}"
-    shown = field.get_default(call_default_factory=True)
-    several = isinstance(shown, dict | tuple | list)
-    default = "" if several or shown is None or isinstance(shown, bool) else f" [default: {shown}]"
-    text = f"{field.description or ''}{default}"
-    if isinstance(shown, bool):
-        return click.Option([f"{words}/--no-{name.replace('_', '-')}"], default=None, help=text)
-    choices = [str(choice) for choice in get_args(field.annotation) if isinstance(choice, str)]
-    metavar = "|".join(choices) if choices else "NAME=VALUE" if isinstance(shown, dict) else "VALUE"
-    return click.Option([words], multiple=several, metavar=metavar, help=text)
 
 
 def _compile_long_methods() -> None:

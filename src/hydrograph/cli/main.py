@@ -20,6 +20,8 @@ COMMANDS = {
     "convert": "Convert a recorded stream from one format to another.",
     "features": "Show what makes queries hard: structure, cardinality, selectivities.",
     "generate": "Generate the streams and the static data of a world.",
+    "workload": "Generate queries over a world by random walks.",
+    "bench": "Run experiments on engines of RDF streams, and judge them with the oracle.",
     "doctor": "Look whether this machine can run queries, and say what to mend.",
     "demo": "Run three queries on a small stream and check them with the oracle.",
 }

@@ -10,14 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from statistics import fmean, pstdev
+from typing import TypeAlias
 
-from hydrograph.algebra.expressions import And, Expression
+from pyoxigraph import Store
+
+from hydrograph.algebra.expressions import Aggregate, And, Expression, Reference
 from hydrograph.algebra.nodes import (
     Bgp,
     Distinct,
+    Extend,
     Filter,
     Graph,
+    Group,
     Join,
     Pattern,
     PatternTerm,
@@ -29,11 +35,14 @@ from hydrograph.algebra.queries import ContinuousQuery, Select
 from hydrograph.algebra.walk import mentioned, operands
 from hydrograph.bench.features.structure import join_vertices, patterns
 from hydrograph.bench.oracle import oxigraph
-from hydrograph.bench.oracle.dataset import Dataset, Evaluator, Row
+from hydrograph.bench.oracle.dataset import Answer, Dataset, Row
 from hydrograph.errors import UnsupportedError
 from hydrograph.language.printer import print_sparql
-from hydrograph.rdf.terms import Variable
+from hydrograph.rdf.terms import Literal, Variable
 from hydrograph.windows.stream import Graph as Triples
+
+Ask: TypeAlias = Callable[[str], Answer]
+"""Answers plain SPARQL over a graph that it knows."""
 
 
 class StaticUnit(StrEnum):
@@ -115,16 +124,32 @@ class Selectivities:
     """Join-restricted: the share of a pattern's mappings that the patterns around a join vertex leave."""
 
 
-def selectivities(found: Conjunction, graph: Triples, evaluate: Evaluator = oxigraph.answer) -> Selectivities:
-    """Return the selectivities of patterns and filters over a graph."""
-    dataset = Dataset(graph)
+def cardinality(found: Conjunction, ask: Ask) -> int:
+    """Return the number of solutions, as a bag, without having them all at once."""
+    ((number,),) = ask(_counting(found))
+    assert isinstance(number, Literal)
+    return int(number.lexical)
+
+
+def asking(graph: Triples) -> Ask:
+    """Return what answers plain SPARQL over a graph, which is loaded once."""
+    return partial(_swapped, oxigraph.store_of(Dataset(graph)))
+
+
+def _swapped(store: Store, text: str) -> Answer:
+    return oxigraph.ask(text, store)
+
+
+def selectivities(found: Conjunction, graph: Triples, ask: Ask | None = None) -> Selectivities:
+    """Return the selectivities of patterns and filters over a graph; `ask` answers over it, if it is loaded already."""
+    asked = asking(graph) if ask is None else ask
 
     def mappings(numbers: Sequence[int], wanted: tuple[Variable, ...]) -> tuple[Row, ...]:
         chosen = [found.patterns[number] for number in numbers]
-        return evaluate(_text(chosen, found.filters, wanted), dataset)
+        return asked(_text(chosen, found.filters, wanted))
 
     everything = range(len(found.patterns))
-    whole = mappings(everything, ())
+    whole = cardinality(found, asked)
     around = {
         vertex.term: [n for n in everything if vertex.term in (found.patterns[n].subject, found.patterns[n].object)]
         for vertex in join_vertices(list(found.patterns))
@@ -137,7 +162,7 @@ def selectivities(found: Conjunction, graph: Triples, evaluate: Evaluator = oxig
         restricted.append(_share(own, set(mappings(everything, columns))))
         at = {term: numbers for term, numbers in around.items() if number in numbers}
         joined.append({term: _share(own, set(mappings(numbers, columns))) for term, numbers in at.items()})
-    return Selectivities(len(whole), tuple(matched), tuple(restricted), tuple(joined))
+    return Selectivities(whole, tuple(matched), tuple(restricted), tuple(joined))
 
 
 def _share(own: set[Row], left: set[Row]) -> Fraction:
@@ -150,16 +175,26 @@ def _variables(chosen: Sequence[TriplePattern]) -> tuple[Variable, ...]:
 
 
 def _text(chosen: list[TriplePattern], filters: Sequence[Expression], wanted: tuple[Variable, ...]) -> str:
-    """Return the query for some patterns, with the filters that they cover; for all variables if none are wanted."""
+    """Return the query for the different solutions of some patterns, with the filters that they cover."""
+    # A query without variables still has a solution, or none.
+    columns = wanted or (Variable("none"),)
+    pattern = Distinct(Project(_covered(chosen, filters), columns))
+    return print_sparql(ContinuousQuery(Select(columns), pattern))
+
+
+def _counting(found: Conjunction) -> str:
+    counted, column = Variable(".a0"), Variable("n")
+    group = Group(_covered(list(found.patterns), found.filters), (), ((counted, Aggregate("COUNT", None)),), True)  # noqa: FBT003
+    extended = Extend(group, column, Reference(counted))
+    return print_sparql(ContinuousQuery(Select((column,)), Project(extended, (column,))))
+
+
+def _covered(chosen: list[TriplePattern], filters: Sequence[Expression]) -> Pattern:
     known = set(_variables(chosen))
-    covered = [each for each in filters if mentioned(each) <= known]
     pattern: Pattern = Bgp(tuple(chosen))
-    for condition in covered:
+    for condition in (each for each in filters if mentioned(each) <= known):
         pattern = Filter(condition, pattern)
-    columns = wanted or _variables(chosen)
-    if not columns:  # a query without variables still has a solution, or none
-        return print_sparql(ContinuousQuery(Select((Variable("none"),)), Project(pattern, (Variable("none"),))))
-    return print_sparql(ContinuousQuery(Select(columns), Project(pattern, columns)))
+    return pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class Structure:
     streams: int
     vertices: tuple[JoinVertex, ...]
     classes: tuple[str, ...]
+    streaming: int
+    """How many of the patterns read a stream."""
 
     @property
     def degree(self) -> int:
@@ -107,6 +109,7 @@ def structure(query: ContinuousQuery) -> Structure:
         len({window.stream for window in query.windows}),
         vertices,
         tuple(_classes(query, has_join=bool(vertices), has_static=static)),
+        sum(each.stream is not None for each in placed),
     )
 
 

@@ -114,6 +114,8 @@ class Model:
     types: tuple[EntityType, ...]
     associations: tuple[Association, ...]
     activities: tuple[Activity, ...] = field(default=())
+    prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """The names of the namespaces, for whoever writes the IRIs."""
 
     def type(self, name: str) -> EntityType:
         """Return the entity type `name`."""
@@ -194,7 +196,8 @@ class _Reader:
     def finish(self) -> Model:
         if self.type is not None:
             raise self.wrong(f"expected </type> for {self.type.name} before the end")
-        model = Model(tuple(self.types.values()), tuple(self.associations), tuple(self.activities))
+        prefixes = tuple(self.prefixes.items())
+        model = Model(tuple(self.types.values()), tuple(self.associations), tuple(self.activities), prefixes)
         for association in model.associations:
             for name in (association.subject, association.object):
                 if name not in self.types:
