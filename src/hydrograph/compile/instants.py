@@ -152,7 +152,9 @@ class _Steps:
         keys = ("t",) if counted.unit is Unit.TIMES else ("t", "seq")
         slide = counted.slide if self.at_close else 1
         own = self.keep(self._units(window, counted.unit, keys), "units")
-        total = self.keep(self._running(own, [*keys, "n"], keys, "n", "c", "t"), "counted")
+        total = self.keep(
+            self._running(own, [*keys, "n"], keys, "n", "c", "t", self._counted_before(window)), "counted"
+        )
         before = sql.subtract(sql.col("c"), sql.col("n"))
 
         def passed(count: Sql) -> Sql:
@@ -264,6 +266,9 @@ class _Steps:
         tests: list[Sql] = []
         if not entries or not leaves:
             tests.append(is_entry.copy() if entries else sql.negate(is_entry.copy()) if leaves else sql.FALSE.copy())
+        if self.timeline.moving:
+            tests.append(sql.more(sql.col("m_t"), sql.parameter("after")))
+            tests.append(sql.negate(sql.more(sql.col("m_t"), sql.parameter("until"))))
         if self.timeline.after is not None:
             tests.append(sql.more(sql.col("m_t"), sql.num(self.timeline.after)))
         if self.timeline.until is not None:
@@ -274,8 +279,19 @@ class _Steps:
         query = sql.select(*columns, sql.alias(reported, "w"), sql.alias(sql.cast(sql.col("d"), "BIGINT"), "d"))
         return query.from_(events.subquery("x", copy=False), copy=False)
 
+    def _counted_before(self, window: StreamInput) -> Sql | None:
+        """Return how many units have left the table that a live query reads; None where it holds all of them."""
+        return sql.parameter(f"{window.name}_before") if self.timeline.moving else None
+
     def _running(
-        self, source: str, columns: list[str], order: tuple[str, ...], value: str, name: str, time: str
+        self,
+        source: str,
+        columns: list[str],
+        order: tuple[str, ...],
+        value: str,
+        name: str,
+        time: str,
+        base: Sql | None = None,
     ) -> exp.Select:
         """Return rows with the sum of `value` up to each: within its bucket of time, plus the buckets before."""
         bucket = sql.floor_divide(sql.col(time), self.timeline.bucket)
@@ -294,6 +310,8 @@ class _Steps:
             running=True,
         )
         total = sql.cast(sql.add(sql.col("before", "r"), within), "BIGINT")
+        if base is not None:
+            total = sql.add(total, base)
         query = sql.select(*[sql.alias(sql.col(column, "l"), column) for column in columns], sql.alias(total, name))
         query = query.from_(rows.subquery("l", copy=False), copy=False)
         query = query.join(

@@ -65,3 +65,5 @@ class Timeline:
     """Running sums are taken bucket by bucket of so many milliseconds, because one over all rows would be one task."""
     shared: bool = True
     """Whether several patterns read what a window shows, so that it is computed once."""
+    moving: bool = False
+    """Whether `after`, `until` and what windows have counted before are parameters of every run, and not fixed here."""

@@ -52,6 +52,8 @@ class Facts:
     """The reports that are asked for, where they form no grid."""
     bucket: Duration = 1
     """How many milliseconds running sums take at a time, see `Timeline`."""
+    moving: bool = False
+    """Whether the same program is run again and again for other reports, see `Timeline`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class Plan:
                 until=facts.within.until,
                 bucket=facts.bucket,
                 shared=self.window_leaves() > 1,
+                moving=facts.moving,
             )
         inputs = Inputs(
             windows,

@@ -1,0 +1,43 @@
+"""What comes into a step: encoded rows of one partition of a stream, with where they stand in its log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from hydrograph.rdf.terms import Iri
+
+Partition: TypeAlias = str
+"""The name of a partition: the IRI of its stream, and after a space its number where there are several."""
+
+
+def partition_of(stream: Iri, number: int = 0) -> Partition:
+    """Return the name of a partition.
+
+    >>> partition_of(Iri("urn:s")), partition_of(Iri("urn:s"), 2)
+    ('urn:s', 'urn:s 2')
+    """
+    return f"{stream.value} {number}" if number else stream.value
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Whole elements of one partition, as rows of the encoded schema in the order of the log.
+
+    `seq` orders the elements of all partitions of the stream and is unique among them. `end` is the offset behind them.
+    """
+
+    stream: Iri
+    events: pa.Table
+    start: int
+    end: int
+    partition: int = 0
+    rejected: int = 0
+    """Elements of this part of the log that could not be read and were left out."""
+
+    @property
+    def name(self) -> Partition:
+        """The name of the partition."""
+        return partition_of(self.stream, self.partition)

@@ -1,0 +1,282 @@
+"""The program of a live query, made once and run for any stretch of reports over the rows of a state.
+
+Changes (Istream, Dstream) are taken from the solutions of the reports and the snapshot of the one before (S30), because
+a late element counts from some report on and the rows alone do not say from which. CONSTRUCT and DESCRIBE make their
+triples of changes, which only the program can do: it evaluates the report before once more, and late elements that
+would change that one are dropped (`whole`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from hydrograph.algebra.queries import Ask, Select, StreamOperator
+from hydrograph.compile import finals
+from hydrograph.compile.instants import NEVER
+from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.program import (
+    CLOSES,
+    GRAPHS,
+    MAX_ROUNDS,
+    QUADS,
+    STATIC,
+    Fixpoint,
+    Keep,
+    Let,
+    Program,
+    StreamInput,
+    read,
+    with_steps,
+)
+from hydrograph.errors import RunError
+from hydrograph.live.domain import BEGINNING, Domain
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime import replay
+from hydrograph.runtime.content import held_ranks
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement.spark import Spark
+from hydrograph.runtime.plan import Facts, Plan
+from hydrograph.runtime.replay import Ranks
+from hydrograph.runtime.reports import Report, Row, RowsByRank
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.temporal import Instant
+from hydrograph.windows.report import Held
+
+_MANY = 2**40
+"""More reports than one step can have, and a bucket of time that holds all of it."""
+Snapshot = tuple[Row, ...]
+"""The solutions of the report before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What the reports before leave behind for those that follow."""
+
+    snapshot: Snapshot = ()
+    last: Instant | None = None
+    """The time of the last report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A program as texts for the database beside the driver: nothing is planned twice."""
+
+    steps: tuple[tuple[Keep | Fixpoint, str, str], ...]
+    finals: tuple[str, ...]
+    constants: Mapping[str, str]
+
+    @classmethod
+    def of(cls, program: Program, asked: Sequence[exp.Select]) -> Prepared:
+        """Print the steps and the final queries."""
+        kept: dict[str, str] = {}
+        steps: list[tuple[Keep | Fixpoint, str, str]] = []
+        for step in program.steps:
+            match step:
+                case Let():
+                    pass
+                case Keep(name, query):
+                    steps.append((step, print_sql(program.query(query, kept), Target.DUCKDB), ""))
+                    kept[name] = name
+                case Fixpoint(name, query, delta, inner):
+                    first = print_sql(program.query(query, kept), Target.DUCKDB)
+                    kept |= {name: name, delta: delta}
+                    named = {each.name: each for each in (*program.steps, *inner)}
+                    again = print_sql(with_steps(read(inner[-1].name), named, kept), Target.DUCKDB)
+                    steps.append((step, first, again))
+        texts = tuple(print_sql(program.query(final, kept), Target.DUCKDB) for final in asked)
+        return cls(tuple(steps), texts, program.constants)
+
+    def run(self, placed: Local, parameters: Mapping[str, int]) -> list[pa.Table]:
+        """Return the rows of each final query."""
+        given: dict[str, int | str] = {**parameters, **self.constants}
+        for step, first, again in self.steps:
+            found = placed.query(first, given)
+            placed.add_table(step.name, found)
+            if isinstance(step, Fixpoint):
+                self._repeat(placed, step, found, again, given)
+        return [placed.query(text, given) for text in self.finals]
+
+    @staticmethod
+    def _repeat(placed: Local, step: Fixpoint, found: pa.Table, again: str, given: Mapping[str, int | str]) -> None:
+        rows = found
+        for _ in range(MAX_ROUNDS):
+            placed.add_table(step.delta, found)
+            if not found.num_rows:
+                return
+            found = placed.query(again, given)
+            rows = pa.concat_tables([rows, found])
+            placed.add_table(step.name, rows)
+        raise RunError(f"a property path is longer than {MAX_ROUNDS:,} steps; give it a shorter window or a bound")
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """A placed plan, its static data and the placement it runs in."""
+
+    plan: Plan
+    static: StaticGraphs
+    placed: Local | Spark
+    domain: Domain = field(init=False)
+    program: Program = field(init=False)
+    _prepared: Prepared | None = field(init=False, default=None)
+    _asked: list[exp.Select] = field(init=False)
+    _inputs: list[StreamInput] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the program and give it the static data."""
+        assert self.plan.is_placed, "a plan without t0 can not be evaluated"
+        self.domain = Domain(self.plan)
+        facts = Facts(
+            {},
+            self.static.default is not None,
+            named=self.static.named is not None,
+            bucket=_MANY,
+            moving=True,
+        )
+        self._inputs = self.plan.inputs(facts, self.placed.prefix)
+        self.program = self._evaluated.program(facts, prefix=self.placed.prefix)
+        self._asked = [finals.by_report(self.program)]
+        if not self.domain.by_rank:
+            self._asked.append(finals.instants(self.program))
+        if isinstance(self.placed, Local):
+            self._prepared = Prepared.of(self.program, self._asked)
+        self._add_static()
+
+    @property
+    def whole(self) -> bool:
+        """Whether the program makes the changes itself, from the report before."""
+        changes = self.plan.operator is not StreamOperator.RSTREAM
+        return changes and not isinstance(self.plan.query.form, Select | Ask)
+
+    @property
+    def keeps_snapshot(self) -> bool:
+        """Whether changes are taken from a snapshot."""
+        return self.plan.operator is not StreamOperator.RSTREAM and not self.whole
+
+    @property
+    def _evaluated(self) -> Plan:
+        if not self.keeps_snapshot:
+            return self.plan
+        return replace(self.plan, profile=replace(self.plan.profile, operator=StreamOperator.RSTREAM))
+
+    @property
+    def tables(self) -> dict[str, Iri]:
+        """The tables that the program reads, and the window of each."""
+        named = zip(self._inputs, self.plan.query.windows, strict=True)
+        return {source.name: window.name for source, window in named if window.name is not None}
+
+    def replace_static(self, static: StaticGraphs) -> None:
+        """Let the reports that follow see other static data; it takes effect between two reports (S27)."""
+        self.static = static
+        self._add_static()
+
+    def _add_static(self) -> None:
+        tables = {STATIC: lambda: self.static.default, QUADS: self.static.quads, GRAPHS: self.static.names}
+        for table in self.program.statics:
+            self.placed.add_table(table.name, tables[table.name.removeprefix(self.placed.prefix)]())
+
+    def reports(
+        self,
+        rows: Mapping[str, pa.Table],
+        counted: Mapping[str, int],
+        held: Mapping[Iri, Held],
+        stretch: tuple[int, int],
+        before: Before,
+    ) -> tuple[list[Report], Before]:
+        """Return the reports from one frontier to another, in order, and what they leave behind.
+
+        `rows` are the tables that the program reads, `counted` how many units have left those that count.
+        """
+        start, end = stretch
+        there = self.domain.ranks(held) if self.domain.by_rank else Ranks(start, end)
+        ranks = Ranks(max(start, there.start), min(end, there.end))
+        if not len(ranks):
+            return [], before
+        for name, table in rows.items():
+            self.placed.add_table(name, table)
+        if self.domain.by_rank:
+            return self._by_rank(ranks, before)
+        # What changed at the first of them is known against the last report, which is looked at again.
+        after = start - 1 if not self.whole or before.last is None else min(start, before.last) - 1
+        closes = self.domain.closes(held, after + 1, end)
+        return self._by_time(start, after, end, closes, counted, before)
+
+    def missed_closes(
+        self,
+        rows: Mapping[str, pa.Table],
+        counted: Mapping[str, int],
+        held: Mapping[Iri, Held],
+        stretch: tuple[int, int],
+        before: Before,
+    ) -> tuple[list[Report], Before]:
+        """Return the reports of closes that were settled before it was known that they are to be reported (A1).
+
+        No report is made before the first window that holds an element, or after the last: of closes in between, where
+        windows leave gaps, that is known only when a further element comes.
+        """
+        start, end = stretch
+        if self.domain.by_rank:
+            return self.reports(rows, counted, held, stretch, before)
+        closes = self.domain.closes(held, start, end)
+        if not closes:
+            return [], before
+        for name, table in rows.items():
+            self.placed.add_table(name, table)
+        return self._by_time(start, NEVER, end, closes, counted, before)
+
+    def _by_rank(self, ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
+        earlier = int(self.whole and before.last is not None)
+        evaluated = Ranks(ranks.start - earlier, ranks.end)
+        if self.program.domain is not None:
+            domain = replay.domain_table(replay.domain(None, evaluated), None)
+            self.placed.add_table(self.program.domain, domain)
+        given = {**replay.parameters(self.plan, self.program, evaluated), "r_from": ranks.start}
+        (table,) = self._run(given)
+        content = held_ranks(self._inputs, self.placed, ranks) if self.plan.needs_content else None
+        instants = list(replay.instants_of(self.plan, ranks, content))
+        return self._reported(instants, RowsByRank(self.program, table), before)
+
+    def _by_time(
+        self, start: int, after: int, end: int, closes: list[Instant], counted: Mapping[str, int], before: Before
+    ) -> tuple[list[Report], Before]:
+        self.placed.add_table(f"{self.placed.prefix}{CLOSES}", pa.table({"t": pa.array(closes, pa.int64())}))
+        given = {"k_from": 0, "k_to": _MANY, "after": max(BEGINNING, after), "until": end - 1}
+        given |= {f"{name}_before": counted.get(name, 0) for name in self.tables}
+        table, found = self._run(given)
+        instants = [each for each in replay.found_instants(found) if each[1] >= start]
+        return self._reported(instants, RowsByRank(self.program, table), before)
+
+    def _run(self, given: Mapping[str, int]) -> list[pa.Table]:
+        if self._prepared is not None:
+            assert isinstance(self.placed, Local)
+            return self._prepared.run(self.placed, given)
+        return self.placed.several(self.program, self._asked, given)
+
+    def _reported(
+        self, instants: Sequence[tuple[int, Instant, int | None]], rows: Mapping[int, Sequence[Row]], before: Before
+    ) -> tuple[list[Report], Before]:
+        if not instants:
+            return [], before
+        last = instants[-1][1]
+        if not self.keeps_snapshot:
+            return list(replay.reports_at(self.plan, instants, rows)), Before(last=last)
+        changed: dict[int, Sequence[Row]] = {}
+        previous: Iterable[Row] = before.snapshot
+        for rank, _, _ in instants:
+            current = rows.get(rank, ())
+            changed[rank] = self._difference(previous, current)
+            previous = current
+        return list(replay.reports_at(self.plan, instants, changed)), Before(tuple(previous), last)
+
+    def _difference(self, previous: Iterable[Row], current: Iterable[Row]) -> list[Row]:
+        """Return what entered or left, as bags or as sets (S29)."""
+        entering = self.plan.operator is StreamOperator.ISTREAM
+        more, less = (current, previous) if entering else (previous, current)
+        if self.plan.profile.r2s_set:
+            return list(set(more) - set(less))
+        return list((Counter(more) - Counter(less)).elements())

@@ -1,0 +1,243 @@
+"""The few things that a checkpoint, a log and results do with files, on this machine or wherever a URL points.
+
+Everything that is written whole appears whole: under another name first, then renamed. What is appended may be torn at
+its end, and is checked line by line by whoever reads it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from hydrograph.errors import RunError, UsageError
+
+
+class Files(Protocol):
+    """Files below one directory; names have `/` between their parts."""
+
+    def read(self, name: str) -> bytes | None:
+        """Return all of a file, None if there is none."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file; it appears complete or not at all."""
+        ...
+
+    def claim(self, name: str, data: bytes) -> bool:
+        """Write a file that is not there yet; return False if it is."""
+        ...
+
+    def append(self, name: str, at: int, data: bytes) -> None:
+        """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
+        ...
+
+    def size(self, name: str) -> int | None:
+        """Return how many bytes a file has, None if there is none."""
+        ...
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names of the files in a directory, in order, without its own; none if it is not there."""
+        ...
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        ...
+
+
+class LocalFiles:
+    """Files on this machine."""
+
+    def __init__(self, root: Path, *, sync: bool = False) -> None:
+        """Keep files below `root`; `sync` waits until the disk has them, which survives a loss of power too."""
+        self.root = root
+        self._sync = sync
+        self._known: set[Path] = set()
+        self._open: dict[str, int] = {}
+
+    def _path(self, name: str) -> Path:
+        path = self.root / name
+        if path.parent not in self._known:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._known.add(path.parent)
+        return path
+
+    def read(self, name: str) -> bytes | None:
+        """Return all of a file, None if there is none."""
+        try:
+            return (self.root / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file; it appears complete or not at all."""
+        path = self._path(name)
+        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+        self._put(partial, data, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        partial.replace(path)
+
+    def claim(self, name: str, data: bytes) -> bool:
+        """Write a file that is not there yet; return False if it is."""
+        try:
+            self._put(self._path(name), data, os.O_CREAT | os.O_WRONLY | os.O_EXCL)
+        except FileExistsError:
+            return False
+        return True
+
+    def _put(self, path: Path, data: bytes, flags: int) -> None:
+        descriptor = os.open(path, flags, 0o644)
+        try:
+            _write_all(descriptor, data)
+            if self._sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def append(self, name: str, at: int, data: bytes) -> None:
+        """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
+        descriptor = self._open.get(name)
+        if descriptor is None:
+            descriptor = os.open(self._path(name), os.O_CREAT | os.O_RDWR, 0o644)
+            self._open[name] = descriptor
+        size = os.fstat(descriptor).st_size
+        if size < at:
+            raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
+        if size > at:
+            os.ftruncate(descriptor, at)
+        os.lseek(descriptor, at, os.SEEK_SET)
+        _write_all(descriptor, data)
+        if self._sync:
+            os.fsync(descriptor)
+
+    def size(self, name: str) -> int | None:
+        """Return how many bytes a file has, None if there is none."""
+        try:
+            return (self.root / name).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names of the files in a directory, in order, without its own; none if it is not there."""
+        try:
+            found = [path.name for path in (self.root / directory).iterdir()]
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in found if not name.startswith("."))
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name."""
+        self._forget(name)
+        (self.root / name).replace(self._path(to))
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        self._forget(name)
+        (self.root / name).unlink(missing_ok=True)
+
+    def _forget(self, name: str) -> None:
+        descriptor = self._open.pop(name, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close what is open."""
+        for name in list(self._open):
+            self._forget(name)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+class RemoteFiles:
+    """Files on any file system that Arrow knows: HDFS, S3, and others by URL."""
+
+    def __init__(self, system: pafs.FileSystem, root: str) -> None:
+        """Keep files below `root`."""
+        self._system = system
+        self._root = PurePosixPath(root)
+
+    def _path(self, name: str) -> str:
+        return str(self._root / name)
+
+    def read(self, name: str) -> bytes | None:
+        """Return all of a file, None if there is none."""
+        try:
+            with self._system.open_input_stream(self._path(name)) as stream:
+                data: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return data
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file; it appears complete or not at all."""
+        path = PurePosixPath(self._path(name))
+        self._system.create_dir(str(path.parent), recursive=True)
+        partial = str(path.with_name(f".{path.name}.partial"))
+        with self._system.open_output_stream(partial) as stream:
+            stream.write(data)
+        self._system.move(partial, str(path))
+
+    def claim(self, name: str, data: bytes) -> bool:
+        """Write a file that is not there yet; return False if it is. Arrow has no way to do both at once."""
+        if self.size(name) is not None:
+            return False
+        self.write(name, data)
+        return self.read(name) == data
+
+    def append(self, name: str, at: int, data: bytes) -> None:
+        """Make `data` what follows the first `at` bytes of a file, which is written again if there are more."""
+        size = self.size(name)
+        if at and (size is None or size < at):
+            raise RunError(f"{self._path(name)} has {size or 0} bytes, expected at least {at}: somebody has changed it")
+        if at and size == at:
+            with suppress(pa.ArrowNotImplementedError, NotImplementedError):
+                with self._system.open_append_stream(self._path(name)) as stream:
+                    stream.write(data)
+                return
+        before = (self.read(name) or b"")[:at]
+        self.write(name, before + data)
+
+    def size(self, name: str) -> int | None:
+        """Return how many bytes a file has, None if there is none."""
+        (info,) = self._system.get_file_info([self._path(name)])
+        return int(info.size) if info.type == pafs.FileType.File else None
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names of the files in a directory, in order, without its own; none if it is not there."""
+        selector = pafs.FileSelector(self._path(directory), allow_not_found=True)
+        found = (PurePosixPath(info.path).name for info in self._system.get_file_info(selector))
+        return sorted(name for name in found if not name.startswith("."))
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name."""
+        self._system.create_dir(str(PurePosixPath(self._path(to)).parent), recursive=True)
+        self._system.move(self._path(name), self._path(to))
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError):
+            self._system.delete_file(self._path(name))
+
+
+def files_at(location: str, *, sync: bool = False) -> LocalFiles | RemoteFiles:
+    """Return the files below a directory on this machine, or below a URL that Arrow can open."""
+    if "://" not in location:
+        return LocalFiles(Path(location), sync=sync)
+    try:
+        system, root = pafs.FileSystem.from_uri(location)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise UsageError(f"{location} can not be opened: {str(error).splitlines()[0]}") from None
+    if isinstance(system, pafs.LocalFileSystem):
+        return LocalFiles(Path(root), sync=sync)
+    return RemoteFiles(system, root)

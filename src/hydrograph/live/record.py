@@ -1,0 +1,172 @@
+"""What a live query remembers between two batches: what was decided before a batch is worked off, and what came of it.
+
+Both are written down, the decision ahead (A8). State is not: it is read again from the log (S38). A record says in
+which form it is written; one of another form is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from hydrograph.errors import RunError
+from hydrograph.live.arrivals import Partition
+from hydrograph.runtime.reports import Row
+from hydrograph.temporal import Instant
+
+FORM = 1
+"""The version of what is written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Every element that came in, counted once."""
+
+    used: int = 0
+    outside: int = 0
+    """In no window: before t0, or in a gap."""
+    late_partial: int = 0
+    late_dropped: int = 0
+    rejected: int = 0
+
+    def plus(self, other: Counts) -> Counts:
+        """Return the sums."""
+        return Counts(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(Counts)})
+
+    @property
+    def total(self) -> int:
+        """How many elements were counted."""
+        return sum(asdict(self).values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is decided about a batch before it is worked off; whoever works it off again decides nothing anew."""
+
+    batch: int
+    start: Mapping[Partition, int] = field(default_factory=dict)
+    end: Mapping[Partition, int] = field(default_factory=dict)
+    """The offsets `[start, end)` that are read of each partition."""
+    newest: Mapping[Partition, Instant] = field(default_factory=dict)
+    idle: tuple[Partition, ...] = ()
+    ended: tuple[Partition, ...] = ()
+    held_back: Mapping[Partition, tuple[int, ...]] = field(default_factory=dict)
+    """The places in the log of elements whose time is not believed."""
+    watermark: Instant | None = None
+    first: Instant | None = None
+    """The earliest time that was believed so far."""
+    t0: Instant | None = None
+    """Where the windows are laid; None until it is known."""
+    flush: bool = False
+    """Whether every partition is idle, so that the windows which hold something close."""
+    static: int = 1
+    """The version of the static data that the reports of this batch see (S27)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where the table of a window that counts begins: behind this element, after so many units."""
+
+    t: Instant
+    seq: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What stands after a batch."""
+
+    decision: Decision = field(default_factory=lambda: Decision(batch=0))
+    emitted: int | None = None
+    """The frontier of what has been reported, see `domain`; None before the windows are laid."""
+    settled: int | None = None
+    """The frontier of what is settled; elements that come for reports before it are late."""
+    held: Mapping[str, tuple[Instant, Instant]] = field(default_factory=dict)
+    """First and last time of an element in each window."""
+    counts: Counts = field(default_factory=Counts)
+    cuts: Mapping[str, Cut] = field(default_factory=dict)
+    late: tuple[int, ...] = ()
+    """The places in the log of elements that came too late for windows that count, as long as others show them."""
+    snapshot: tuple[Row, ...] = ()
+    last: Instant | None = None
+    """The time of the last report."""
+    reports: int = 0
+    oldest: Mapping[Partition, int] = field(default_factory=dict)
+    """The offsets from which the log has to be read again to know the state (S38)."""
+    segments: Mapping[str, int] = field(default_factory=dict)
+    """How many bytes of each segment of results stand."""
+
+
+class TornError(RunError):
+    """A file does not hold what was written to it."""
+
+
+def written(kind: str, record: Decision | Record, about: Mapping[str, Any]) -> bytes:
+    """Return a record as one line with its checksum in front."""
+    body = json.dumps(
+        {"form": FORM, "kind": kind, **about, "record": asdict(record)}, separators=(",", ":"), ensure_ascii=False
+    )
+    return framed(body)
+
+
+def framed(body: str) -> bytes:
+    """Return a line with its checksum in front."""
+    data = body.encode()
+    return b"%08x " % zlib.crc32(data) + data + b"\n"
+
+
+def unframed(line: bytes) -> str:
+    """Return a line without its checksum; raise TornError if it is not what was written."""
+    if len(line) < 10 or not line.endswith(b"\n") or line[8:9] != b" ":
+        raise TornError("expected a line with a checksum, got a part of one")
+    try:
+        expected = int(line[:8], 16)
+    except ValueError:
+        raise TornError("expected a line with a checksum, got other bytes") from None
+    if zlib.crc32(line[9:-1]) != expected:
+        raise TornError("the checksum of a line is wrong")
+    return line[9:-1].decode()
+
+
+def read_decision(data: bytes, about: Mapping[str, Any]) -> Decision:
+    """Return the decision that was written down."""
+    return _decision(_opened(data, "begin", about))
+
+
+def read_record(data: bytes, about: Mapping[str, Any]) -> Record:
+    """Return the record that was written down."""
+    given = _opened(data, "done", about)
+    given["decision"] = _decision(given["decision"])
+    given["counts"] = Counts(**given["counts"])
+    given["cuts"] = {name: Cut(**cut) for name, cut in given["cuts"].items()}
+    given["held"] = {name: (first, last) for name, (first, last) in given["held"].items()}
+    given["late"] = tuple(given["late"])
+    given["snapshot"] = tuple(tuple(row) for row in given["snapshot"])
+    return Record(**given)
+
+
+def _decision(given: dict[str, Any]) -> Decision:
+    held_back = {name: tuple(places) for name, places in given["held_back"].items()}
+    return Decision(**{**given, "idle": tuple(given["idle"]), "ended": tuple(given["ended"]), "held_back": held_back})
+
+
+def _opened(data: bytes, kind: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    found = json.loads(unframed(data))
+    if found["form"] != FORM:
+        raise RunError(
+            f"the checkpoint is written in form {found['form']}, expected {FORM}: "
+            "go on with the version of Hydrograph that wrote it, or choose another directory"
+        )
+    if found["kind"] != kind:
+        raise TornError(f"expected a record of kind {kind}, got {found['kind']}")
+    for name, value in about.items():
+        if found.get(name) != value:
+            raise RunError(
+                f"the checkpoint belongs to another {name} ({found.get(name)!r}, expected {value!r}): "
+                "choose another directory, or give the query another version"
+            )
+    record: dict[str, Any] = found["record"]
+    return record

@@ -1,0 +1,107 @@
+"""Results as append-only segments of framed units: each unit stands there once, whatever happened on the way (S39).
+
+Each driver writes segments of its own, so that one that was believed dead can't write behind the back of its
+successor: what counts of a segment is what the record says. Units that a driver wrote before it died, and whose batch
+is worked off again, are compared and not written twice; a difference stops the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hydrograph.errors import RunError
+from hydrograph.live.files import Files
+from hydrograph.live.record import TornError
+from hydrograph.live.units import Key, Unit, read_line
+
+_DIRECTORY = "segments"
+_QUARANTINE = "quarantine"
+_SEGMENT = 64 * 1024 * 1024
+"""Bytes after which a new segment begins."""
+
+
+class SegmentSink:
+    """The segments of one driver, and those before it."""
+
+    def __init__(self, files: Files, epoch: int) -> None:
+        """Write segments under the number of a lease."""
+        self._files = files
+        self._epoch = epoch
+        self._lengths: dict[str, int] = {}
+        self._ahead: dict[Key, str] = {}
+        self._number = 0
+
+    def standing(self) -> dict[str, int]:
+        """Return how many bytes of each segment are what was written."""
+        return {name: _whole(self._files.read(f"{_DIRECTORY}/{name}") or b"") for name in self._segments()}
+
+    def _segments(self) -> list[str]:
+        return [name for name in self._files.names(_DIRECTORY) if name.endswith(".seg")]
+
+    def resume(self, committed: Mapping[str, int]) -> None:
+        """Go on behind what a record says; units beyond it are put aside, and compared with those that come again."""
+        self._lengths = dict(committed)
+        self._ahead.clear()
+        for name in self._segments():
+            data = self._files.read(f"{_DIRECTORY}/{name}") or b""
+            end = committed.get(name, 0)
+            if len(data) > end:
+                # Beyond the record nothing counts: it is written again, in a segment of this driver.
+                for key, text in _units(data[end : end + _whole(data[end:])]):
+                    self._ahead[key] = text
+                self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data[end:])
+                self._files.append(f"{_DIRECTORY}/{name}", end, b"")
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many bytes of each segment stand."""
+        return dict(self._lengths)
+
+    def write(self, units: Sequence[Unit]) -> None:
+        """Append units; raise RunError if one of them was written before and said something else."""
+        for unit in units:
+            before = self._ahead.pop(unit.key, None)
+            if before is not None and before != unit.text:
+                raise RunError(
+                    f"the report of {unit.key.query} at {unit.key.t} was {before[:200]} and is now {unit.text[:200]}: "
+                    "a batch that is worked off again has to give the same; the query is stopped"
+                )
+        if not units:
+            return
+        name = f"{self._epoch:08d}-{self._number:06d}.seg"
+        at = self._lengths.get(name, 0)
+        data = b"".join(unit.line() for unit in units)
+        self._files.append(f"{_DIRECTORY}/{name}", at, data)
+        self._lengths[name] = at + len(data)
+        if self._lengths[name] >= _SEGMENT:
+            self._number += 1
+
+
+def _whole(data: bytes) -> int:
+    """Return how many bytes from the start on are whole lines."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at) + 1
+        if not end:
+            break
+        try:
+            read_line(data[at:end])
+        except (TornError, ValueError):
+            break
+        at = end
+    return at
+
+
+def _units(data: bytes) -> Iterator[tuple[Key, str]]:
+    for line in data.splitlines(keepends=True):
+        yield read_line(line)
+
+
+def read_units(files: Files, lengths: Mapping[str, int] | None = None) -> Iterator[tuple[Key, str]]:
+    """Return the units in order; `lengths` says how much of each segment counts, without it all that is whole."""
+    for name in sorted(name for name in files.names(_DIRECTORY) if name.endswith(".seg")):
+        if lengths is not None and name not in lengths:
+            continue
+        data = files.read(f"{_DIRECTORY}/{name}") or b""
+        end = _whole(data) if lengths is None else lengths[name]
+        yield from _units(data[:end])

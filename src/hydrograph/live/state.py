@@ -1,0 +1,107 @@
+"""The rows that are still needed (S35): those of elements that some report to come can show, and those held back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hydrograph.live.arrivals import Arrival, Partition
+from hydrograph.rdf.terms import Iri
+from hydrograph.streams.schema import EVENTS
+from hydrograph.temporal import Instant
+
+_PIECES = 24
+"""Pieces of a stream after which they are made one, and freed of rows that nobody needs any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows that came together, and the offset in the log of their partition at which they begin."""
+
+    events: pa.Table
+    partition: Partition
+    start: int
+    newest: Instant
+
+    @classmethod
+    def of(cls, events: pa.Table, partition: Partition, start: int) -> Piece:
+        """Return the rows as a piece."""
+        return cls(events, partition, start, int(pc.max(events.column("t")).as_py()))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The rows by stream, in the order in which they came, and those that are held back by partition."""
+
+    pieces: Mapping[Iri, tuple[Piece, ...]] = field(default_factory=dict)
+    held_back: Mapping[Partition, tuple[Piece, ...]] = field(default_factory=dict)
+
+    def rows(self, stream: Iri) -> pa.Table:
+        """Return all rows of a stream."""
+        found = [piece.events for piece in self.pieces.get(stream, ())]
+        return pa.concat_tables(found) if found else EVENTS.empty_table()
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        every = [*self.pieces.values(), *self.held_back.values()]
+        return sum(piece.events.num_rows for pieces in every for piece in pieces)
+
+    def plus(self, stream: Iri, pieces: Iterable[Piece]) -> State:
+        """Return the state with further pieces."""
+        return State({**self.pieces, stream: (*self.pieces.get(stream, ()), *pieces)}, self.held_back)
+
+    def pruned(self, needed_from: Mapping[Iri, Instant | None]) -> State:
+        """Return the state without rows before the time from which each stream is needed; None needs all."""
+        kept = {}
+        for stream, pieces in self.pieces.items():
+            first = needed_from.get(stream)
+            kept[stream] = pieces if first is None else tuple(piece for piece in pieces if piece.newest >= first)
+            if len(kept[stream]) > _PIECES:
+                kept[stream] = _merged(kept[stream], first)
+        return State(kept, self.held_back)
+
+    def oldest(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Return, for each partition, the offset of the oldest row that is needed; where it was read to if none is."""
+        found = dict(ends)
+        for pieces in (*self.pieces.values(), *self.held_back.values()):
+            for piece in pieces:
+                found[piece.partition] = min(found.get(piece.partition, piece.start), piece.start)
+        return found
+
+
+def _merged(pieces: tuple[Piece, ...], first: Instant | None) -> tuple[Piece, ...]:
+    """Return the pieces of each partition as one, without rows that are too old."""
+    merged = []
+    for partition in dict.fromkeys(piece.partition for piece in pieces):
+        own = []
+        for piece in pieces:
+            if piece.partition == partition:
+                rows = piece.events if first is None else piece.events.filter(pc.field("t") >= first)
+                if rows.num_rows:
+                    own.append(Piece(rows, partition, piece.start, piece.newest))
+        half = len(own) // 2  # the newer half stays apart, so that the older one leaves when its time has come
+        for part in (own[:half], own[half:]):
+            if part:
+                table = pa.concat_tables([piece.events for piece in part]).combine_chunks()
+                merged.append(Piece(table, partition, part[0].start, max(piece.newest for piece in part)))
+    return tuple(merged)
+
+
+def parted(arrival: Arrival, held_back: tuple[int, ...]) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of an arrival that count, and those of elements that are held back."""
+    if not held_back:
+        return arrival.events, arrival.events.slice(0, 0)
+    held = pc.is_in(arrival.events.column("seq"), pa.array(held_back, pa.int64()))
+    return arrival.events.filter(pc.invert(held)), arrival.events.filter(held)
+
+
+def elements_of(events: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Return time and place in the log of each element, once."""
+    seq = events.column("seq").to_numpy()
+    places, at = np.unique(seq, return_index=True)
+    return events.column("t").to_numpy()[at], places

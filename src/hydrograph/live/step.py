@@ -1,0 +1,400 @@
+"""The step of a live query (S34): `(state, arrivals, record) -> (state, units, record)`.
+
+First it is decided what the batch means (`decide`): whom to believe, how far time has come. That is written down before
+anything is done, and then worked off (`work`). Both depend on nothing but their arguments; the clock, the log and files
+are outside. The same decision worked off again over the same log gives the same units, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hydrograph.compile.reporting import Counted
+from hydrograph.live.arrivals import Arrival, Partition
+from hydrograph.live.counting import cut_table, next_cut
+from hydrograph.live.domain import BEGINNING, Domain
+from hydrograph.live.evaluate import Before, Evaluator
+from hydrograph.live.record import Counts, Cut, Decision, Record
+from hydrograph.live.retention import needed_from
+from hydrograph.live.state import Piece, State, elements_of, parted
+from hydrograph.live.units import Unit, units_of
+from hydrograph.live.watermark import FOREVER, Lateness, Times, believed, watermark
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement.spark import Spark
+from hydrograph.runtime.plan import Plan
+from hydrograph.runtime.reports import Report
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.report import Held
+
+_BELIEVABLE = 2**60
+"""Times beyond are no times: sums with widths of windows have to fit into 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A query that runs: its name and version, which with the instant are the key of each unit."""
+
+    name: str
+    plan: Plan
+    version: int = 1
+    lateness: Lateness = field(default_factory=Lateness)
+    partitions: tuple[Partition, ...]
+    """The partitions of all its streams: time goes on only as far as in all of them."""
+
+
+@dataclass(slots=True)
+class Stepper:
+    """A registered query in its placement; it keeps the program that is made for it, and no other state."""
+
+    query: Registered
+    static: StaticGraphs
+    placed: Local | Spark
+    _evaluator: Evaluator | None = field(init=False, default=None)
+
+    def decide(
+        self,
+        state: State,
+        arrivals: Sequence[Arrival],
+        record: Record,
+        *,
+        idle: Collection[Partition] = (),
+        ended: Collection[Partition] = (),
+        static: int | None = None,
+    ) -> Decision:
+        """Return what the batch means; `idle` and `ended` are what is known about partitions from outside."""
+        before = record.decision
+        arrivals = [_sane(arrival) for arrival in arrivals]
+        held_back, newest, first = self._believe(state, arrivals, before)
+        quiet = tuple(sorted({*idle} - {arrival.name for arrival in arrivals if arrival.events.num_rows}))
+        partitions, delay = self.query.partitions, self.query.lateness.delay
+        known = watermark(newest, partitions, quiet, ended, delay)
+        flush = known is None and all(each in quiet or each in ended for each in partitions)
+        if known is None or (before.watermark is not None and before.watermark > known):
+            known = before.watermark
+        t0 = before.t0
+        if t0 is None and self.query.plan.is_placed:
+            t0 = self.query.plan.t0
+        elif t0 is None and first is not None and (flush or (known is not None and first <= known)):
+            # With every element before the watermark known, this is the first, whatever order they came in (A2).
+            t0 = self.query.plan.profile.start_at(first)
+        starts = {**before.end, **_ends(arrivals, behind=False)}
+        return Decision(
+            batch=before.batch + 1,
+            start=starts,
+            end={**before.end, **_ends(arrivals, behind=True)},
+            newest=newest,
+            idle=quiet,
+            ended=tuple(sorted(ended)),
+            held_back=held_back,
+            watermark=known,
+            first=first,
+            t0=t0,
+            flush=flush,
+            static=before.static if static is None else static,
+        )
+
+    def _believe(
+        self, state: State, arrivals: Sequence[Arrival], before: Decision
+    ) -> tuple[dict[Partition, tuple[int, ...]], dict[Partition, int], int | None]:
+        """Return whom not to believe, and the newest and the earliest time of the others (S32, A8)."""
+        times: dict[Partition, list[Times]] = {}
+        places: dict[Partition, list[Times]] = {}
+        tables = [(name, piece.events) for name, pieces in state.held_back.items() for piece in pieces]
+        for name, events in (*tables, *((arrival.name, arrival.events) for arrival in arrivals)):
+            if events.num_rows:
+                t, seq = elements_of(events)
+                times.setdefault(name, []).append(t)
+                places.setdefault(name, []).append(seq)
+        joined = {name: np.concatenate(parts) for name, parts in times.items()}
+        held_back: dict[Partition, tuple[int, ...]] = {}
+        newest, first = dict(before.newest), before.first
+        for name, own in joined.items():
+            elsewhere = [before.newest[other] for other in before.newest if other != name]
+            others = [np.array(elsewhere, np.int64), *(found for other, found in joined.items() if other != name)]
+            start = before.newest.get(name, before.watermark)
+            limit = believed(own, start, np.concatenate(others), self.query.lateness)
+            taken = own <= limit if limit is not None else np.zeros(len(own), bool)
+            if not taken.all():
+                held_back[name] = tuple(np.concatenate(places[name])[~taken].tolist())
+            if taken.any():
+                newest[name] = max(newest.get(name, BEGINNING), int(own[taken].max()))
+                earliest = int(own[taken].min())
+                first = earliest if first is None else min(first, earliest)
+        return held_back, newest, first
+
+    def work(
+        self, state: State, arrivals: Sequence[Arrival], record: Record, decision: Decision
+    ) -> tuple[State, list[Unit], Record]:
+        """Work off a batch as it was decided; return what follows it."""
+        rejected = sum(arrival.rejected for arrival in arrivals)
+        cleaned = [_sane(arrival) for arrival in arrivals]
+        rejected += sum(map(_elements, arrivals)) - sum(map(_elements, cleaned))
+        counts = record.counts.plus(Counts(rejected=rejected))
+        state, fresh = _taken(state, cleaned, decision)
+        if decision.t0 is None:
+            for stream, pieces in fresh.items():
+                state = state.plus(stream, pieces)
+            oldest = state.oldest(decision.end)
+            return state, [], replace(record, decision=decision, counts=counts, oldest=oldest)
+        evaluator = self._evaluator_at(decision.t0)
+        if record.emitted is None:  # everything so far waited for t0
+            waiting = {stream: (*pieces, *fresh.get(stream, ())) for stream, pieces in state.pieces.items()}
+            fresh = {**fresh, **waiting}
+            state = State({}, state.held_back)
+        return self._placed(evaluator, state, fresh, replace(record, counts=counts), decision)
+
+    def _placed(
+        self,
+        evaluator: Evaluator,
+        state: State,
+        fresh: Mapping[Iri, Sequence[Piece]],
+        record: Record,
+        decision: Decision,
+    ) -> tuple[State, list[Unit], Record]:
+        domain = evaluator.domain
+        start = BEGINNING if not domain.by_rank else 0
+        settled = start if record.settled is None else record.settled
+        emitted = start if record.emitted is None else record.emitted
+        judged = _Judged(evaluator, settled, {Iri(name): known for name, known in record.held.items()}, {*record.late})
+        after = state
+        for stream, pieces in fresh.items():
+            after = after.plus(stream, judged.pieces(stream, pieces))
+        held: dict[Iri, Held] = {name: judged.held.get(name) for name in evaluator.plan.sights}
+        now = settled if decision.watermark is None else max(settled, domain.settled(decision.watermark))
+        if decision.flush and (last := domain.last(held)) is not None:
+            now = max(now, domain.settled(last))
+        before = Before(record.snapshot, record.last)
+        cuts = dict(record.cuts)
+        reports: list[Report] = []
+        if emitted < settled:
+            rows, counted = _tables(evaluator, state, cuts, record.late)
+            found, before = evaluator.missed_closes(rows, counted, held, (emitted, settled), before)
+            reports += found
+        if settled < now:
+            rows, counted = _tables(evaluator, after, cuts, judged.late)
+            first = max(emitted, settled) if domain.by_rank else settled
+            found, before = evaluator.reports(rows, counted, held, (first, now), before)
+            reports += found
+        emitted = domain.emitted(held, emitted, now)
+        frontier = min(emitted, now) if before.last is None or not evaluator.whole or domain.by_rank else before.last
+        cuts |= _next_cuts(evaluator, after, cuts, judged.late, min(frontier, now))
+        after = after.pruned(needed_from(evaluator, frontier, cuts))
+        late = _still_there(after, judged.late)
+        return (
+            after,
+            units_of(self.query.name, self.query.version, reports),
+            Record(
+                decision=decision,
+                emitted=emitted,
+                settled=now,
+                held={name.value: known for name, known in held.items() if known is not None},
+                counts=record.counts.plus(judged.counts),
+                cuts=cuts,
+                late=late,
+                snapshot=before.snapshot,
+                last=before.last,
+                reports=record.reports + len(reports),
+                oldest=after.oldest(decision.end),
+                segments=record.segments,
+            ),
+        )
+
+    def rebuilt(self, record: Record, arrivals: Iterable[Arrival]) -> State:
+        """Return the state that a record stands for, from the log since its oldest offsets (S38)."""
+        decision = record.decision
+        state = State()
+        for arrival in map(_sane, arrivals):
+            rows, held = parted(arrival, decision.held_back.get(arrival.name, ()))
+            if held.num_rows:
+                piece = Piece.of(held, arrival.name, arrival.start)
+                waiting = (*state.held_back.get(arrival.name, ()), piece)
+                state = State(state.pieces, {**state.held_back, arrival.name: waiting})
+            if decision.t0 is not None:
+                rows = self._live_rows(record, arrival.stream, rows, decision.t0)
+            if rows.num_rows:
+                state = state.plus(arrival.stream, [Piece.of(rows, arrival.name, arrival.start)])
+        return state
+
+    def _live_rows(self, record: Record, stream: Iri, rows: pa.Table, t0: int) -> pa.Table:
+        """Return the rows of elements that reports to come can show."""
+        evaluator = self._evaluator_at(t0)
+        assert record.settled is not None
+        if evaluator.whole and record.late:
+            rows = rows.filter(pc.invert(pc.is_in(rows.column("seq"), pa.array(record.late, pa.int64()))))
+        times = rows.column("t").to_numpy()
+        wanted = np.zeros(len(times), bool)
+        for window in evaluator.plan.query.windows:
+            if window.stream == stream and window.name is not None:
+                seen = evaluator.domain.seen(window.name, times)
+                frontier = record.settled
+                if evaluator.whole:
+                    frontier = min(record.settled, (record.emitted or 0) - 1)
+                    frontier = frontier if evaluator.domain.by_rank else BEGINNING
+                wanted |= seen.inside & (seen.leave > frontier)
+        return rows.filter(pa.array(wanted))
+
+    def replace_static(self, static: StaticGraphs) -> None:
+        """Let the batches that follow see other static data."""
+        self.static = static
+        if self._evaluator is not None:
+            self._evaluator.replace_static(static)
+
+    def _evaluator_at(self, t0: int) -> Evaluator:
+        if self._evaluator is None:
+            plan = self.query.plan
+            # A plan that waits for its first element is laid where the record says, not where it would be now.
+            placed = plan if plan.is_placed else replace(plan, is_placed=False).starting(t0)
+            self._evaluator = Evaluator(placed, self.static, self.placed)
+        return self._evaluator
+
+
+@dataclass(slots=True)
+class _Judged:
+    """What has become of new elements: counted once each, late ones left out (S33)."""
+
+    evaluator: Evaluator
+    settled: int
+    held: dict[Iri, tuple[int, int]]
+    late: set[int]
+    counts: Counts = field(default_factory=Counts)
+
+    def pieces(self, stream: Iri, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return what is to be kept of some pieces."""
+        kept = []
+        for piece in pieces:
+            rows = self._rows(stream, piece.events)
+            if rows.num_rows:
+                kept.append(Piece.of(rows, piece.partition, piece.start))
+        return kept
+
+    def _rows(self, stream: Iri, events: pa.Table) -> pa.Table:
+        times, places = elements_of(events)
+        whole = self.evaluator.whole
+        inside, dropped, touched = (np.zeros(len(times), bool) for _ in range(3))
+        everywhere = np.ones(len(times), bool)
+        windows = [w.name for w in self.evaluator.plan.query.windows if w.stream == stream and w.name is not None]
+        views = []
+        for name in windows:
+            seen = self.evaluator.domain.seen(name, times)
+            counted = isinstance(self.evaluator.plan.sights[name], Counted)
+            gone, part = seen.late(self.settled, whole=whole or counted)
+            inside |= seen.inside
+            touched |= gone | part
+            dropped |= gone
+            everywhere &= gone | ~seen.inside
+            views.append((name, seen.inside & ~gone))
+            if counted or whole:
+                self.late |= set(places[gone].tolist())
+        if whole:
+            everywhere = dropped.copy()
+        lost = inside & everywhere
+        partial = inside & touched & ~lost
+        used = inside & ~lost & ~partial
+        numbers = {"used": used, "outside": ~inside, "late_partial": partial, "late_dropped": lost}
+        self.counts = self.counts.plus(Counts(**{name: int(flags.sum()) for name, flags in numbers.items()}))
+        for name, shown in views:
+            self._hold(name, times[shown & ~lost])
+        keep = inside & ~lost
+        return events if keep.all() else events.filter(pc.is_in(events.column("seq"), pa.array(places[keep])))
+
+    def _hold(self, window: Iri, times: Times) -> None:
+        if len(times):
+            first, last = int(times.min()), int(times.max())
+            known = self.held.get(window, (first, last))
+            self.held[window] = (min(known[0], first), max(known[1], last))
+
+
+def _sane(arrival: Arrival) -> Arrival:
+    """Return the arrival without elements whose times are none."""
+    t = arrival.events.column("t").to_numpy()
+    if not len(t) or (t.min() > -_BELIEVABLE and t.max() < _BELIEVABLE):
+        return arrival
+    return replace(arrival, events=arrival.events.filter(pa.array((t > -_BELIEVABLE) & (t < _BELIEVABLE))))
+
+
+def _elements(arrival: Arrival) -> int:
+    return len(np.unique(arrival.events.column("seq").to_numpy()))
+
+
+def _ends(arrivals: Sequence[Arrival], *, behind: bool) -> dict[Partition, int]:
+    found: dict[Partition, int] = {}
+    for arrival in arrivals:
+        if behind:
+            found[arrival.name] = max(found.get(arrival.name, arrival.end), arrival.end)
+        else:
+            found[arrival.name] = min(found.get(arrival.name, arrival.start), arrival.start)
+    return found
+
+
+def _taken(state: State, arrivals: Sequence[Arrival], decision: Decision) -> tuple[State, dict[Iri, tuple[Piece, ...]]]:
+    """Return the state with those held back that are, and the pieces that count from now on."""
+    streams = {arrival.name: arrival.stream for arrival in arrivals}
+    fresh: dict[Iri, tuple[Piece, ...]] = {}
+    waiting: dict[Partition, tuple[Piece, ...]] = {}
+
+    def take(stream: Iri, name: Partition, events: pa.Table, start: int) -> None:
+        rows, held = parted(Arrival(stream, events, start, start), decision.held_back.get(name, ()))
+        if held.num_rows:
+            waiting[name] = (*waiting.get(name, ()), Piece.of(held, name, start))
+        if rows.num_rows:
+            fresh[stream] = (*fresh.get(stream, ()), Piece.of(rows, name, start))
+
+    for name, pieces in state.held_back.items():
+        stream = streams.get(name, Iri(name.partition(" ")[0]))
+        for piece in pieces:
+            take(stream, name, piece.events, piece.start)
+    for arrival in arrivals:
+        take(arrival.stream, arrival.name, arrival.events, arrival.start)
+    return State(state.pieces, waiting), fresh
+
+
+def _tables(
+    evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Collection[int]
+) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """Return what each window reads, and how many units have left those that count."""
+    streams = {window.name: window.stream for window in evaluator.plan.query.windows}
+    tables, counted = {}, {}
+    for table, window in evaluator.tables.items():
+        rows = state.rows(streams[window])
+        if isinstance(evaluator.plan.sights[window], Counted):
+            cut = cuts.get(window.value)
+            rows = cut_table(rows, cut, late)
+            counted[table] = 0 if cut is None else cut.units
+        tables[table] = rows
+    return tables, counted
+
+
+def _next_cuts(
+    evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Collection[int], frontier: int
+) -> dict[str, Cut]:
+    found = {}
+    for window in evaluator.plan.query.windows:
+        assert window.name is not None
+        sight = evaluator.plan.sights[window.name]
+        if isinstance(sight, Counted):
+            cut = cuts.get(window.name.value)
+            rows = cut_table(state.rows(window.stream), cut, late)
+            later = next_cut(rows, sight, cut, evaluator.plan.t0, frontier)
+            if later is not None:
+                found[window.name.value] = later
+    return found
+
+
+def _still_there(state: State, late: Collection[int]) -> tuple[int, ...]:
+    """Return those of some places in the log whose rows are still needed."""
+    if not late:
+        return ()
+    found: set[int] = set()
+    for pieces in state.pieces.values():
+        for piece in pieces:
+            found |= set(late) & set(piece.events.column("seq").to_pylist())
+    return tuple(sorted(found))
+
+
+__all__ = ["FOREVER", "Domain", "Registered", "Stepper"]
