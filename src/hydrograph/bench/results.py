@@ -117,7 +117,7 @@ class Window(_Record):
 
     record: Literal["window"] = "window"
     key: Key
-    t: int | None
+    t: int | None = None
     """When it was due, in event time; None for an answer that nothing expected."""
     open: int | None = None
     close: int | None = None
