@@ -181,7 +181,7 @@ class Functional(_Record):
     group: str
     """R2R, R2S, S2R, Experiment 1, Experiment 2."""
     name: str
-    passed: bool | None
+    passed: bool | None = None
     """None: the engine can not be asked this."""
     words: str = ""
 
