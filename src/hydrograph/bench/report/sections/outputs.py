@@ -1,0 +1,147 @@
+"""Engines beside each other by their outputs alone: sizes, mismatch both ways, executions a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from statistics import fmean
+
+from hydrograph.bench.report.document import (
+    Axis,
+    Block,
+    Cell,
+    Column,
+    DotPanel,
+    Dots,
+    Section,
+    Strip,
+    Table,
+    Value,
+    section,
+)
+from hydrograph.bench.report.gather import Condition, Run, condition_of, natural
+from hydrograph.bench.report.sections.measures import is_wide, mean
+
+
+def outputs(run: Run) -> Section | None:
+    """Return output sizes and two-way mismatch."""
+    return section("Output sizes and mismatch", *_outputs(run))
+
+
+def throughput(run: Run) -> Section | None:
+    """Return executions a second by query, and the highest rates that were held."""
+    return section("Throughput", *_executions(run), _held(run))
+
+
+def _outputs(run: Run) -> Iterator[Block]:
+    pairs = list(combinations(run.engines, 2))
+    known = {frozenset((each.one, each.other)) for each in run.mismatches}
+    pairs = [pair for pair in pairs if frozenset(pair) in known]
+    found: dict[tuple[Condition, str, str, str], list[float]] = {}
+    apart: set[tuple[Condition, str, frozenset[str]]] = set()
+    for each in run.mismatches:
+        condition = condition_of(each.test, each.settings)
+        found.setdefault((condition, each.query, each.one, each.other), []).append(each.value)
+        if not each.comparable:
+            apart.add((condition, each.query, frozenset((each.one, each.other))))
+    rows: list[tuple[Value, ...]] = []
+    for condition in run.conditions:
+        for query in run.queries:
+            sizes = [mean(run.outcome(condition, query, engine), lambda each: each.output) for engine in run.engines]
+            if not any(sizes):
+                continue
+            row: list[Value] = [query, condition.label, *sizes]
+            for one, other in pairs:
+                values = [found.get((condition, query, a, b)) for a, b in ((one, other), (other, one))]
+                row += [fmean(value) if value else None for value in values]
+                row.append(_comparable(condition, query, one, other, apart) if any(values) else None)
+            rows.append(tuple(row))
+    if not rows:
+        return
+    columns = [Column("query"), Column("test")]
+    columns += [Column(engine, "count", group="rows in the output") for engine in run.engines]
+    for one, other in pairs:
+        group = f"{one} and {other}"
+        columns += [
+            Column("of the first", "percent", unit="%", group=group),
+            Column("of the second", "percent", unit="%", group=group),
+            Column("comparable", group=group),
+        ]
+    what = " and two-way mismatch: the share of each engine's output that the other does not have" if pairs else ""
+    yield Table(f"Output sizes{what}. Means over repetitions.", tuple(columns), tuple(rows), headers=2)
+
+
+def _comparable(
+    condition: Condition, query: str, one: str, other: str, apart: set[tuple[Condition, str, frozenset[str]]]
+) -> Cell:
+    if (condition, query, frozenset((one, other))) in apart:
+        return Cell("no", "the mismatch is above the experiment's limit", "wrong")
+    return Cell("yes", "", "right")
+
+
+def _executions(run: Run) -> Iterator[Block]:
+    for condition in run.conditions:
+        rows = [
+            (query, [mean(run.outcome(condition, query, e), lambda each: each.executions_rate) for e in run.engines])
+            for query in run.queries
+        ]
+        rows = [(query, values) for query, values in rows if any(value is not None for value in values)]
+        if not rows:
+            continue
+        apart = {
+            each.query
+            for each in run.mismatches
+            if not each.comparable and condition_of(each.test, each.settings) == condition
+        }
+        caption = (
+            f"Executions a second in test {condition.label}, the engine being fed the next input when it has finished "
+            "the last (cmet). A star marks queries on which the engines' outputs are not comparable."
+        )
+        strips = tuple(
+            Strip(engine, place, tuple(values[place] for _, values in rows))
+            for place, engine in enumerate(run.engines)
+            if any(values[place] is not None for _, values in rows)
+        )
+        names = tuple(f"{query} *" if query in apart else query for query, _ in rows)
+        wide = is_wide([value for _, values in rows for value in values])
+        axis = Axis("executions a second", "rate", "1/s", log=wide)
+        yield Dots(caption, axis, names, (DotPanel("", strips),), bars=not wide)
+        yield Table(
+            caption,
+            (Column("query"), *(Column(engine, "rate", "1/s") for engine in run.engines)),
+            tuple((name, *values) for name, (_, values) in zip(names, rows, strict=True)),
+        )
+
+
+def _held(run: Run) -> Table | None:
+    if not run.held:
+        return None
+    rows: list[tuple[Value, ...]] = []
+    for each in sorted(run.held, key=lambda held: (held.key.test, natural(held.key.query), held.key.engine)):
+        condition = condition_of(each.key.test, each.key.settings)
+        failed = [rate for rate, held in each.tried if not held]
+        rows.append(
+            (
+                each.key.query,
+                condition.label,
+                each.key.engine,
+                each.rate,
+                min(failed, default=None),
+                len(each.tried),
+                each.unit,
+            )
+        )
+    return Table(
+        "Highest input rate at which answers stayed right and delay did not grow, by bisection.",
+        (
+            Column("query"),
+            Column("test"),
+            Column("engine"),
+            Column("held", "rate"),
+            Column("lowest not held", "rate"),
+            Column("rates tried", "count"),
+            Column("unit"),
+        ),
+        tuple(rows),
+        headers=3,
+    )

@@ -1,0 +1,146 @@
+"""Throughput, delay and the last result against what an experiment sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import fmean
+
+from hydrograph.bench.report.document import (
+    Axis,
+    Block,
+    Choice,
+    Column,
+    Format,
+    Lines,
+    Option,
+    Panel,
+    Section,
+    Series,
+    Table,
+    Value,
+    section,
+)
+from hydrograph.bench.report.gather import Asked, Condition, Run, asked_of, natural
+from hydrograph.bench.report.sections.measures import is_wide
+from hydrograph.bench.results import Outcome
+
+Measure = Callable[[Outcome], float | None]
+
+_MEASURES: tuple[tuple[str, Format, str, Measure], ...] = (
+    ("executions a second", "rate", "1/s", lambda each: each.executions_rate),
+    ("input rate", "rate", "triples/s", lambda each: each.rate),
+    ("median delay", "ms", "ms", lambda each: each.delay_median),
+    ("peak memory", "megabytes", "MB", lambda each: each.memory_peak),
+)
+
+
+def scaling(run: Run) -> Section | None:
+    """Return charts over each swept number, such as static size, number of queries, stations or input rate."""
+    blocks = [block for test in dict.fromkeys(c.test for c in run.conditions) for block in _test(run, test)]
+    return section("Scaling", *blocks, _last_results(run))
+
+
+def _test(run: Run, test: str) -> Iterator[Block]:
+    conditions = [condition for condition in run.conditions if condition.test == test]
+    names = dict.fromkeys(name for condition in conditions for name, _ in condition.settings)
+    for name in names:
+        values = {value for c in conditions if (value := _value(c, name)) is not None}
+        if len(values) < 2:
+            continue
+        options = []
+        for query in run.queries:
+            panels = tuple(_panels(run, conditions, name, query))
+            if panels:
+                caption = f"{query} in test {test} against {name}. Means over repetitions."
+                axis = Axis(name, "number", log=is_wide(values))
+                options.append(Option(f"{query}, {test}", (Lines(caption, axis, panels, marks="both"),)))
+        if options:
+            yield Choice(f"Query, against {name}", tuple(options))
+
+
+def _panels(run: Run, conditions: list[Condition], name: str, query: str) -> Iterator[Panel]:
+    for label, form, unit, measure in _MEASURES:
+        if label == "input rate" and "rate" in name:
+            continue  # what was asked for is no finding
+        yield from _panel(run, conditions, name, query, (label, form, unit, measure))
+    held: dict[Asked, list[float]] = {}
+    for each in run.held:
+        held.setdefault(asked_of(each.key), []).append(each.rate)
+    series = _series(run, conditions, name, lambda condition, engine: held.get(Asked(condition, query, engine), []))
+    if series:
+        yield Panel(Axis("highest rate held", "rate", "1/s", log=_wide(series)), series)
+
+
+def _panel(
+    run: Run,
+    conditions: list[Condition],
+    name: str,
+    query: str,
+    measured: tuple[str, Format, str, Measure],
+) -> Iterator[Panel]:
+    label, form, unit, measure = measured
+
+    def values(condition: Condition, engine: str) -> list[float]:
+        found = run.outcome(condition, query, engine)
+        return [value for each in found if (value := measure(each)) is not None]
+
+    series = _series(run, conditions, name, values)
+    if series:
+        yield Panel(Axis(label, form, unit, log=_wide(series)), series)
+
+
+def _series(
+    run: Run, conditions: list[Condition], name: str, values: Callable[[Condition, str], list[float]]
+) -> tuple[Series, ...]:
+    """Return a series for each engine, and for each combination of what is swept beside `name`."""
+    rests = dict.fromkeys(_rest(condition, name) for condition in conditions)
+    found = []
+    for place, engine in enumerate(run.engines):
+        for rest in rests:
+            points = [
+                (x, fmean(some))
+                for condition in conditions
+                if _rest(condition, name) == rest and (x := _value(condition, name)) is not None
+                if (some := values(condition, engine))
+            ]
+            if len(points) > 1:
+                label = ", ".join(filter(None, [engine, rest.label.removeprefix(", ")]))
+                found.append(Series(label, place, tuple(sorted(points))))
+    return tuple(found)
+
+
+def _rest(condition: Condition, name: str) -> Condition:
+    return Condition("", tuple(each for each in condition.settings if each[0] != name))
+
+
+def _value(condition: Condition, name: str) -> float | None:
+    value = dict(condition.settings).get(name)
+    return None if value is None or isinstance(value, bool | str) else float(value)
+
+
+def _wide(series: tuple[Series, ...]) -> bool:
+    return is_wide([y for each in series for _, y in each.points])
+
+
+def _last_results(run: Run) -> Table | None:
+    rows: list[tuple[Value, ...]] = []
+    for condition in run.conditions:
+        for query in sorted(run.queries, key=natural):
+            for engine in run.engines:
+                found = [each.last_result for each in run.outcome(condition, query, engine)]
+                times = [value / 1000 for value in found if value is not None]
+                if times:
+                    rows.append((condition.label, query, engine, fmean(times), min(times), max(times)))
+    if not rows:
+        return None
+    return Table(
+        "Arrival of the last result since the stream was started: mean, least and greatest over repetitions.",
+        (
+            Column("test"),
+            Column("query"),
+            Column("engine"),
+            *(Column(name, "seconds", "s") for name in ("mean", "min", "max")),
+        ),
+        tuple(rows),
+        headers=3,
+    )
