@@ -1,0 +1,1 @@
+"""Experiments: what is played into which engines, written down in files, run, and judged."""

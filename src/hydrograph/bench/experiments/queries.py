@@ -1,0 +1,155 @@
+"""The queries of a test: read, with constants filled in, and in the words of each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.bench.engines import registry
+from hydrograph.bench.experiments.data import Data
+from hydrograph.bench.experiments.model import QueriesPart, Test
+from hydrograph.bench.features.structure import structure
+from hydrograph.bench.results import QueryFacts, Setting
+from hydrograph.compile.compiler import answer_columns
+from hydrograph.errors import HydrographError, UnsupportedError, UsageError
+from hydrograph.language import dialect_of, parse
+from hydrograph.worlds.queries.constants import social_constants
+from hydrograph.worlds.queries.load import SetQuery, query_set
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A query of a test; `text` is the one that the oracle goes by."""
+
+    name: str
+    text: str
+    algebra: ContinuousQuery
+    source: SetQuery | None = None
+    constants: Mapping[str, str] = field(default_factory=dict)
+    oracle_text: str | None = None
+    """The SPARQL that the oracle asks at each report, if it is not made from the query."""
+    engine_texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the answer's columns."""
+        return tuple(variable.name for variable in answer_columns(self.algebra))
+
+    def words(self, engine: str) -> str:
+        """Return what an engine is asked, or raise UnsupportedError if its language has no words for it."""
+        if engine in self.engine_texts:
+            return self.engine_texts[engine]
+        found = registry.engine(engine)
+        if found.words is None and found.dialect == dialect_of(self.text).name:
+            return self.text
+        if (
+            found.words is None
+            and self.source is not None
+            and found.dialect in {*self.source.texts, *self.source.merged}
+        ):
+            return self.source.text(self.constants, found.dialect)
+        return registry.text(engine, self.algebra)
+
+    def features(self) -> dict[str, Setting | None]:
+        """Return what the text tells: by it results are grouped."""
+        found = structure(self.algebra)
+        return {
+            "kind": str(found.kind),
+            "patterns": found.patterns,
+            "streams": found.streams,
+            "shape": str(found.shape),
+            "degree": found.degree,
+            "classes": ", ".join(found.classes),
+        }
+
+
+def posed(test: Test, data: Data) -> tuple[Posed, ...]:
+    """Return the queries of a test."""
+    part = test.queries
+    found = [*_of_set(part, data), *_of_texts(part.texts, part), *_of_files(part.files, part)]
+    if not found:
+        raise UsageError(f"test {test.name}: no queries: expected a set, texts or files")
+    names = [each.name for each in found]
+    if unknown := sorted(
+        {*part.oracle_texts, *(q for texts in part.engine_texts.values() for q in texts)} - set(names)
+    ):
+        raise UsageError(f"test {test.name}: no query {unknown[0]!r}; there are {', '.join(names)}")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"test {test.name}: two queries are named {repeated[0]!r}")
+    if part.copies == 1:
+        return tuple(found)
+    return tuple(replace(each, name=f"{each.name}/{n}") for n in range(1, part.copies + 1) for each in found)
+
+
+def _of_set(part: QueriesPart, data: Data) -> list[Posed]:
+    if part.set is None:
+        return []
+    queries = query_set(part.set)
+    known = [query.name for query in queries]
+    if unknown := [name for name in part.names if name not in known]:
+        raise UsageError(f"the set {part.set} has no query {unknown[0]!r}; it has {', '.join(known)}")
+    asked = [query for query in queries if not part.names or query.name in part.names]
+    needed = {name for query in asked for name in query.about.constants}
+    constants = dict(part.constants)
+    if needed - constants.keys() and data.world is not None:
+        constants = social_constants(data.world) | constants
+    return [
+        _posed(query.name, query.text(constants), part, query, {n: constants[n] for n in query.about.constants})
+        for query in asked
+    ]
+
+
+def _of_texts(texts: Mapping[str, str], part: QueriesPart) -> list[Posed]:
+    return [_posed(name, text, part) for name, text in texts.items()]
+
+
+def _of_files(files: Sequence[Path], part: QueriesPart) -> list[Posed]:
+    found = []
+    for file in files:
+        try:
+            found.append(_posed(file.stem, file.read_text("utf-8"), part))
+        except OSError as error:
+            raise UsageError(f"{file}: {error.strerror}") from None
+    return found
+
+
+def _posed(
+    name: str,
+    text: str,
+    part: QueriesPart,
+    source: SetQuery | None = None,
+    constants: Mapping[str, str] | None = None,
+) -> Posed:
+    try:
+        algebra = parse(text)
+    except HydrographError as error:
+        raise UsageError(f"query {name}: {error}") from error
+    own = {engine: texts[name] for engine, texts in part.engine_texts.items() if name in texts}
+    return Posed(name, text, algebra, source, constants or {}, part.oracle_texts.get(name), own)
+
+
+def facts(test: Test, queries: Sequence[Posed]) -> list[QueryFacts]:
+    """Return what is known of the queries before they run."""
+    found = []
+    for query in queries:
+        texts = {}
+        for engine in test.engines:
+            try:
+                words = query.words(engine)
+            except UnsupportedError:
+                continue
+            if words != query.text:
+                texts[engine] = words
+        found.append(
+            QueryFacts(
+                test=test.name,
+                query=query.name,
+                text=query.text,
+                texts=texts,
+                variables=query.variables,
+                features=query.features(),
+            )
+        )
+    return found

@@ -1,0 +1,86 @@
+"""A run in a few lines: a row for each engine and test, and the line of the gauge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from hydrograph.bench.engines.verdict import Verdict
+from hydrograph.bench.results import Excluded, Outcome, Window, read
+
+
+@dataclass(slots=True)
+class Tally:
+    """Queries and windows, counted."""
+
+    queries: int = 0
+    windows: int = 0
+    non_empty: int = 0
+    precision: Fraction = Fraction(0)
+    recall: Fraction = Fraction(0)
+    verdicts: Counter[str] | None = None
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Precision and recall over all windows; without windows nothing was judged, and both are 0."""
+        if not self.windows:
+            return 0.0, 0.0
+        return float(self.precision / self.windows), float(self.recall / self.windows)
+
+
+def tally(folders: Iterable[Path], engine: str | None = None) -> dict[tuple[str, str], Tally]:
+    """Return the counts by test and engine."""
+    found: dict[tuple[str, str], Tally] = {}
+    for folder in folders:
+        for record in read(folder):
+            if not isinstance(record, Outcome | Window) or engine not in (None, record.key.engine):
+                continue
+            one = found.setdefault((record.key.test, record.key.engine), Tally(verdicts=Counter()))
+            if isinstance(record, Outcome):
+                one.queries += 1
+                assert one.verdicts is not None
+                one.verdicts[record.verdict] += 1
+                continue
+            one.windows += 1
+            one.non_empty += record.expected > 0
+            one.precision += Fraction(record.precision)
+            one.recall += Fraction(record.recall)
+    return found
+
+
+def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each test and engine."""
+    for (test, engine), one in tally(folders).items():
+        precision, recall = one.means
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in (one.verdicts or {}).items())
+        yield (
+            f"{test}, {engine}: {one.queries} queries ({verdicts}), {one.windows} windows, {one.non_empty} non-empty, "
+            f"precision {precision:.6g}, recall {recall:.6g}"
+        )
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Excluded):
+                yield f"{record.test}: {record.query} excluded: {record.why}"
+
+
+def gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:
+    """Return the line of the gauge for an engine, and whether all it said is right."""
+    total = Tally()
+    ok = True
+    for one in tally(folders, engine).values():
+        total.queries += one.queries
+        total.windows += one.windows
+        total.non_empty += one.non_empty
+        total.precision += one.precision
+        total.recall += one.recall
+        ok = ok and one.verdicts is not None and set(one.verdicts) == {Verdict.OK}
+    precision, recall = total.means
+    line = (
+        f"gauge: {total.queries} queries, {total.windows} windows, {total.non_empty} non-empty, "
+        f"precision {precision:.6g}, recall {recall:.6g}"
+    )
+    exact = total.windows > 0 and total.precision == total.windows and total.recall == total.windows
+    return line, ok and exact

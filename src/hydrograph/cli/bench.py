@@ -1,0 +1,158 @@
+"""`hydrograph bench`: runs experiments on any engines, and each step of one alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hydrograph.bench.experiments.model import read_experiment, shipped
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from hydrograph.bench.experiments.model import Experiment
+    from hydrograph.bench.experiments.run import Options
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.group("bench")
+def command() -> None:
+    """Play streams into engines, judge the answers with the oracle, measure, and show it.
+
+    An experiment is a file in TOML, a directory with YABench's config.json, or one that comes with Hydrograph: see
+    `hydrograph bench list`.
+    """
+
+
+@command.command("list")
+def list_() -> None:
+    """List the experiments that come with Hydrograph, and their tests."""
+    for name in shipped():
+        experiment = read_experiment(name)
+        click.echo(f"{name}: {experiment.title}")
+        for test in dict.fromkeys(test.name for test in experiment.tests):
+            click.echo(f"  {test}")
+
+
+_experiment = click.argument("experiment", metavar="FILE|NAME")
+_test = click.option("--test", "tests", multiple=True, metavar="NAME", help="Only this test; may be given again.")
+_given = click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Another value of a parameter.")
+_output = click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder of the run."
+)
+_worlds = click.option(
+    "--worlds",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where generated worlds are kept; default: DIR/worlds.",
+)
+_master = click.option("--master", metavar="MASTER", help="Let the oracle work on this Spark, such as local[2].")
+_processes = click.option("--processes", type=click.IntRange(1), help="Processes of the oracle; default: one a core.")
+
+
+@command.command("run")
+@_experiment
+@_test
+@_given
+@_output
+@_worlds
+@_master
+@_processes
+def run_(
+    *,
+    experiment: str,
+    tests: tuple[str, ...],
+    given: tuple[str, ...],
+    output: Path,
+    worlds: Path | None,
+    master: str | None,
+    processes: int | None,
+) -> None:
+    """Run an experiment: play, oracle, judge. A run that was broken off goes on where it was."""
+    from hydrograph.bench.experiments.run import run_experiment
+    from hydrograph.bench.experiments.summary import summary_lines
+
+    run_experiment(_read(experiment, given, tests), output, _options(worlds, master, processes))
+    for line in summary_lines([output]):
+        click.echo(line)
+
+
+@command.command("play")
+@_experiment
+@_test
+@_given
+@_output
+@_worlds
+def play_(
+    *, experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path, worlds: Path | None
+) -> None:
+    """Only play an experiment, and write down what was handed over and what came."""
+    from hydrograph.bench.experiments.run import play_experiment
+
+    done = play_experiment(_read(experiment, given, tests), output, _options(worlds, None, None))
+    click.echo(f"{done} runs of engines played into {output}")
+
+
+_profile = click.option("--profile", metavar="NAME", help="The habits that reports are expected by, such as csparql.")
+
+
+@command.command("oracle")
+@click.argument("run", type=_FOLDER)
+@_profile
+@_master
+@_processes
+def oracle_(*, run: Path, profile: str | None, master: str | None, processes: int | None) -> None:
+    """Let the oracle answer for everything that was played in the folder RUN."""
+    from hydrograph.bench.experiments.run import oracle_run
+
+    targets = oracle_run(run, _options(None, master, processes), profile=profile)
+    click.echo(f"expected reports for {len(targets)} runs of engines lie in {run / 'expected'}")
+
+
+@command.command("compare")
+@click.argument("run", type=_FOLDER)
+@_profile
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Where to; default: RUN itself.")
+@_master
+@_processes
+def compare_(*, run: Path, profile: str | None, output: Path | None, master: str | None, processes: int | None) -> None:
+    """Judge what was played in the folder RUN again, also by the habits of another engine."""
+    from hydrograph.bench.experiments.run import compare_run
+    from hydrograph.bench.experiments.summary import summary_lines
+
+    target = output or run
+    compare_run(run, target, _options(None, master, processes), profile=profile)
+    for line in summary_lines([target]):
+        click.echo(line)
+
+
+@command.command("report")
+@click.argument("runs", nargs=-1, required=True, type=_FOLDER)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The page.")
+def report_(*, runs: tuple[Path, ...], output: Path) -> None:
+    """Write one offline page about the folders RUNS."""
+    from hydrograph.bench import report
+
+    report.build(list(runs), output)
+    click.echo(f"wrote {output}")
+
+
+def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experiment:
+    return read_experiment(source, given, only=tests)
+
+
+def _options(worlds: Path | None, master: str | None, processes: int | None) -> Options:
+    from hydrograph.bench.experiments.run import Options
+
+    return Options(worlds, _session(master), processes, lambda words: click.echo(words, err=True))
+
+
+def _session(master: str | None) -> SparkSession | None:
+    if master is None:
+        return None
+    from hydrograph.runtime.session import spark_session
+
+    return spark_session(master, None)

@@ -1,0 +1,172 @@
+"""Running experiments: steps leave files, runs that were broken off go on, and what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from hydrograph.bench.experiments.data import prepare
+from hydrograph.bench.experiments.folder import played_folders, read_record
+from hydrograph.bench.experiments.model import read_experiment
+from hydrograph.bench.experiments.run import compare_run, oracle_run, play_experiment, run_experiment
+from hydrograph.bench.experiments.summary import gauge, summary_lines
+from hydrograph.bench.results import Excluded, Mismatch, Outcome, QueryFacts, Record, Window, read, read_origin
+from hydrograph.errors import DataError, UsageError
+
+STREAM = "".join(f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
+TEXT = """
+engines = ["oxigraph", "ENGINE"]
+seed = 5
+[world.streams]
+"urn:stream" = "stream.tnt"
+[world.static]
+default = "static.nt"
+[queries.texts]
+all = "SELECT ?s ?o FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 2s] { WINDOW <urn:w> { ?s <urn:p> ?o } }"
+none = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 2s] { WINDOW <urn:w> { ?s <urn:q> ?o } }"
+[[test]]
+name = "right"
+together = true
+[[test]]
+name = "fast"
+only_right = "right"
+repetitions = 2
+measure = "cmet"
+play = {pace = "step"}
+"""
+DEAF = "import sys\nfor line in sys.stdin:\n    pass\n"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run; nobody changes it."""
+    file = prepared(tmp_path_factory.mktemp("whole"))
+    run_experiment(read_experiment(str(file)), file.parent / "run")
+    return file.parent / "run"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return prepared(tmp_path)
+
+
+def prepared(tmp_path: Path) -> Path:
+    (tmp_path / "stream.tnt").write_text(STREAM)
+    (tmp_path / "static.nt").write_text("<urn:a> <urn:b> <urn:c> .\n")
+    place = tmp_path / "small.toml"
+    place.write_text(TEXT.replace(', "ENGINE"', ""))
+    return place
+
+
+def outcomes(folder: Path) -> list[Outcome]:
+    return [record for record in read(folder) if isinstance(record, Outcome)]
+
+
+def kinds(folder: Path) -> dict[type[Record], int]:
+    found: dict[type[Record], int] = {}
+    for record in read(folder):
+        found[type(record)] = found.get(type(record), 0) + 1
+    return found
+
+
+def test_a_run_judges_every_window_and_speed_is_compared_only_where_answers_are_right(whole: Path) -> None:
+    folder = whole
+    found = outcomes(folder)
+    assert [(each.key.test, each.key.query, each.verdict, each.windows, each.non_empty) for each in found] == [
+        ("right", "all", "ok", 5, 5),
+        ("right", "none", "ok", 5, 0),
+        ("fast", "all", "ok", 5, 5),
+        ("fast", "all", "ok", 5, 5),
+    ]
+    assert [(each.query, each.why) for each in read(folder) if isinstance(each, Excluded)] == [("none", "no results")]
+    windows = [each for each in read(folder) if isinstance(each, Window)]
+    assert windows[0].model_dump(include={"t", "open", "close", "content", "expected", "actual"}) == {
+        "t": 2000, "open": 0, "close": 2000, "content": 4, "expected": 4, "actual": 4,
+    }  # fmt: skip
+    assert found[-1].executions_rate is not None
+    assert found[-1].executions == 5
+    assert {each.query for each in read(folder) if isinstance(each, QueryFacts)} == {"all", "none"}
+    assert read_origin(folder).seed == 5
+    table = pq.read_table(folder / "tables" / "outcome.parquet")
+    assert table.num_rows == 4
+    assert json.loads(table.schema.metadata[b"hydrograph.seed"]) == 5
+    line, ok = gauge([folder], "oxigraph")
+    assert line == "gauge: 4 queries, 20 windows, 15 non-empty, precision 1, recall 1"
+    assert ok
+
+
+def test_what_is_in_the_results_is_not_run_again(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    experiment = read_experiment(str(whole.parent / "small.toml"))
+    text = (folder / "results.jsonl").read_bytes()
+    lines = text.splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"record":"outcome"' in line)
+    (folder / "results.jsonl").write_bytes(b"".join(lines[:last]) + lines[last][:40])
+    monkeypatch.setattr("hydrograph.bench.experiments.play.run", None)  # nothing is played again: it is there
+    run_experiment(experiment, folder)
+    assert (folder / "results.jsonl").read_bytes() == text
+    monkeypatch.setattr("hydrograph.bench.experiments.run.play", None)
+    run_experiment(experiment, folder)
+    assert (folder / "results.jsonl").read_bytes() == text
+
+
+def test_another_experiment_does_not_go_into_the_same_folder(whole: Path) -> None:
+    with pytest.raises(UsageError, match="holds a run of small, not of rooms"):
+        run_experiment(read_experiment("rooms"), whole)
+
+
+def test_each_step_runs_alone_on_the_files_of_a_run(file: Path) -> None:
+    folder = file.parent / "run"
+    assert play_experiment(read_experiment(str(file), only=["right"]), folder) == 1
+    assert not (folder / "results.jsonl").exists()
+    (place,) = played_folders(folder)
+    record = read_record(place)
+    assert (record.elements, record.triples, set(record.questions)) == (20, 20, {"all", "none"})
+    assert pq.read_table(place / "handed.parquet").num_rows == 20
+    assert len(oracle_run(folder)) == 1
+    compare_run(folder, folder)
+    assert kinds(folder)[Outcome] == 2
+    again = file.parent / "again"
+    compare_run(folder, again, profile="csparql")
+    assert read_origin(again).settings == {"profile": "csparql"}
+    # An engine with the habits of C-SPARQL would be silent nowhere here, so all is as before.
+    assert [each.verdict for each in outcomes(again)] == ["ok", "ok"]
+    wrong = file.parent / "wrong"
+    compare_run(folder, wrong, profile="cqels")
+    assert [each.verdict for each in outcomes(wrong)] == ["wrong", "ok"]  # of nothing, nothing is wrong
+
+
+def test_engines_that_fail_are_part_of_the_result(file: Path) -> None:
+    deaf = file.parent / "deaf.py"
+    deaf.write_text(DEAF)
+    file.write_text("limits = {seconds = 2}\n" + TEXT.replace("ENGINE", f"program:{sys.executable} {deaf}"))
+    folder = file.parent / "run"
+    run_experiment(read_experiment(str(file), only=["right"]), folder)
+    found = {(each.key.engine[:7], each.key.query): each.verdict for each in outcomes(folder)}
+    assert found["oxigrap", "all"] == "ok"
+    assert kinds(folder)[Mismatch] == 4
+    assert any("program" in line for line in summary_lines([folder]))
+    assert found["program", "all"] == "timeout"
+
+
+def test_data_that_is_not_there_is_said(file: Path) -> None:
+    file.write_text(file.read_text().replace("static.nt", "gone.nt"))
+    with pytest.raises(DataError, match=r"gone\.nt: no such file"):
+        run_experiment(read_experiment(str(file)), file.parent / "run")
+    file.write_text(file.read_text().replace('"urn:stream" =', '"urn:other" =').replace("gone.nt", "static.nt"))
+    with pytest.raises(UsageError, match="no stream <urn:stream> in its data; there are urn:other"):
+        run_experiment(read_experiment(str(file)), file.parent / "run")
+
+
+def test_a_part_of_a_stream_can_be_played(file: Path) -> None:
+    (test,) = read_experiment(str(file), only=["right"]).tests
+    world = test.world.model_copy(update={"duration": 3000})
+    data = prepare(world, 1, file.parent / "kept")
+    (stream,) = data.streams.values()
+    assert pq.read_table(stream.files[0]).num_rows == 6
