@@ -157,10 +157,14 @@ def _by_group(run: Run, found: Latencies) -> Iterator[Block]:
 _RANK = {"low": 1, "medium": 2, "high": 3}
 
 
+_FEW = ("patterns", "streams", "degree")
+"""Features with so few values that points would lie upon each other."""
+
+
 def _by_value(run: Run, found: Latencies) -> Iterator[Block]:
     """Return latency against cardinality and selectivities, a point for each query on each engine."""
     for name in _numbers(run):
-        if name == "patterns" or "deviation" in name:
+        if name in _FEW or "deviation" in name:
             continue
         panels = []
         for condition in run.conditions:

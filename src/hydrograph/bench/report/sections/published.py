@@ -13,7 +13,7 @@ from hydrograph.bench.results import Outcome, Setting
 _NUMBERS: tuple[tuple[str, Format, str, Callable[[Outcome], float | None]], ...] = (
     ("executions a second", "rate", "1/s", lambda each: each.executions_rate),
     ("median delay", "ms", "ms", lambda each: each.delay_median),
-    ("rows", "count", "", lambda each: each.output),
+    ("rows", "count", "", lambda each: each.output or None),
 )
 
 
