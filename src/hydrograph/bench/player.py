@@ -144,12 +144,14 @@ def play(
     paces: Mapping[Iri, Pace],
     hand_over: Callable[[Iri, Element], None],
     clock: Clock,
+    played: list[Handed] | None = None,
 ) -> list[Handed]:
     """Hand over every element when it is due, and return when each was.
 
     `hand_over` comes back when the element has been taken; for one execution after the other, when that is finished.
+    Whoever wants to know what was handed over before it failed gives the list to write to.
     """
-    played = []
+    played = [] if played is None else played
     for each in schedule(streams, paces):
         clock.wait(each.due)
         at = clock.now()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
+import queue
 import sys
+import threading
 import time
+from typing import BinaryIO
 
-from hydrograph.bench.engines.oxigraph import Incremental
+from hydrograph.bench.engines.oxigraph import Incremental, Standing
 from hydrograph.bench.engines.program import Answers, serve
 from hydrograph.bench.engines.protocol import Answer, Finished
 from hydrograph.errors import UnsupportedError
+
+BUSY = 0.3
+ROOM = 2
 
 
 class Planted(Incremental):
@@ -33,8 +40,8 @@ class Planted(Incremental):
             self.hoard.append(os.urandom(8 << 20))
         if self.fault == "drop" and self.elements % 5 == 0:
             return
-        if self.fault == "late":
-            t += 400
+        if self.fault == "shift":
+            t -= 400
         yield from self._changed(super().send(stream, t, triples))
         if self.fault == "eager":
             for name, query in self.standing.items():
@@ -43,6 +50,16 @@ class Planted(Incremental):
 
     def end(self) -> Answers:
         yield from self._changed(super().end())
+
+    def _close(self, name: str, query: Standing, until: int) -> Answers:
+        if self.fault != "evict":
+            yield from super()._close(name, query, until)
+            return
+        while query.next_close is not None and query.next_close <= until:
+            query.remove_before(query.next_close - query.grid.width - 300)
+            yield Answer(query=name, rows=query.rows(), t=query.next_close)
+            yield Finished(query=name)
+            query.next_close += query.grid.step
 
     def _changed(self, answers: Answers) -> Answers:
         for answer in answers:
@@ -56,11 +73,17 @@ class Planted(Incremental):
                     rows = tuple({**row, "v": row["v"].replace('.5"', '.0"')} for row in rows)
                 if self.fault == "foreign":
                     rows = ({"nobody": "<urn:x>"},)
+                if self.fault == "unnamed":
+                    answer = answer.model_copy(update={"t": None})
+                if self.fault == "lazy" and self.windows % 3 == 0:
+                    continue
                 yield answer.model_copy(update={"rows": rows})
             else:
                 yield answer
 
     def _at_window(self, number: int) -> None:
+        if self.fault == "slow":
+            time.sleep(BUSY)
         if number < 3:
             return
         match self.fault:
@@ -80,5 +103,34 @@ class Planted(Incremental):
                 pass
 
 
+class Impatient:
+    """Standard input with little room: elements that come while the engine is busy are thrown away, as sockets do."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        """Begin to read."""
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._read, args=(source,), daemon=True).start()
+
+    def _read(self, source: BinaryIO) -> None:
+        for line in source:
+            if b'"send"' not in line or self._lines.qsize() < ROOM:
+                self._lines.put(line)
+        self._lines.put(b"")
+
+    def commands(self, engine: Planted) -> None:
+        """Do what is left of the commands."""
+        for line in iter(self._lines.get, b""):
+            serve_one(engine, line)
+
+
+def serve_one(engine: Planted, line: bytes) -> None:
+
+    serve(engine, io.BytesIO(line), sys.stdout.buffer)
+
+
 if __name__ == "__main__":
-    serve(Planted(sys.argv[1]))
+    planted = Planted(sys.argv[1])
+    if sys.argv[1] == "slow":
+        Impatient(sys.stdin.buffer).commands(planted)
+    else:
+        serve(planted)

@@ -123,7 +123,7 @@ def test_a_query_text_that_is_none(rooms: str) -> None:
 
 
 def test_wrong_answers_are_told_apart_by_what_is_missing_and_extra(rooms: str) -> None:
-    totals = {fault: whole(played(rooms, str(PLANTED), fault)) for fault in ("drop", "duplicate", "round", "late")}
+    totals = {fault: whole(played(rooms, str(PLANTED), fault)) for fault in ("drop", "duplicate", "round", "shift")}
     assert totals["drop"].precision == 1
     assert totals["drop"].extra == 0
     assert totals["drop"].recall < 1
@@ -131,8 +131,8 @@ def test_wrong_answers_are_told_apart_by_what_is_missing_and_extra(rooms: str) -
     assert totals["duplicate"].missing == 0
     assert totals["duplicate"].precision * 2 == 1
     assert totals["round"].missing == totals["round"].extra > 0
-    assert totals["late"].missing > 0
-    assert totals["late"].extra > 0
+    assert totals["shift"].missing > 0
+    assert totals["shift"].extra > 0
 
 
 def test_one_execution_after_the_other(rooms: str) -> None:

@@ -33,7 +33,7 @@ from hydrograph.windows.scope import Grid
 
 
 @dataclass(slots=True)
-class _Standing:
+class Standing:
     """A registered query: its store holds the static data, and each window as a graph of that name."""
 
     text: str
@@ -48,6 +48,7 @@ class _Standing:
     last: int = 0
 
     def add(self, at: float, stream: str, triples: tuple[str, ...]) -> None:
+        """Take an element in."""
         read = list(ox.parse("\n".join(triples).encode(), format=ox.RdfFormat.N_TRIPLES, lenient=True))
         quads = [
             ox.Quad(quad.subject, quad.predicate, quad.object, graph)
@@ -60,6 +61,7 @@ class _Standing:
             self.store.extend(quads)
 
     def remove_before(self, start: float) -> None:
+        """Let go of elements from before a time."""
         while self.inside and self.inside[0][0] < start:
             for quad in self.inside.popleft()[1]:
                 self.counts[quad] -= 1
@@ -68,6 +70,7 @@ class _Standing:
                     self.store.remove(quad)
 
     def rows(self) -> tuple[dict[str, str], ...]:
+        """Return the answer over what is inside."""
         found = self.store.query(self.text)
         assert isinstance(found, ox.QuerySolutions)
         names = [variable.value for variable in found.variables]
@@ -79,7 +82,7 @@ class _Oxigraph(ABC):
 
     def __init__(self) -> None:
         self.static: list[tuple[str, str | None]] = []
-        self.standing: dict[str, _Standing] = {}
+        self.standing: dict[str, Standing] = {}
 
     def load(self, file: str, graph: str | None) -> None:
         """Remember a file; every query has a store of its own."""
@@ -102,7 +105,7 @@ class _Oxigraph(ABC):
             store.add_graph(node)
             graphs.setdefault(window.stream.value, []).append(node)
         names = tuple(Iri(graph) for _, graph in self.static if graph is not None)
-        self.standing[name] = _Standing(print_sparql(solutions_query(query, names)), grid, graphs, store)
+        self.standing[name] = Standing(print_sparql(solutions_query(query, names)), grid, graphs, store)
 
     def unregister(self, name: str) -> None:
         """Forget a query."""
@@ -130,7 +133,7 @@ class Incremental(_Oxigraph):
         for name, query in self.standing.items():
             yield from self._close(name, query, query.last + query.grid.width)
 
-    def _close(self, name: str, query: _Standing, until: int) -> Answers:
+    def _close(self, name: str, query: Standing, until: int) -> Answers:
         while query.next_close is not None and query.next_close <= until:
             query.remove_before(query.next_close - query.grid.width)
             yield Answer(query=name, rows=query.rows(), t=query.next_close)

@@ -130,13 +130,15 @@ def _play(engine: Engine, task: Task, standing: list[str], played: Played) -> No
             listener.wait_for(wanted)
 
     try:
-        played.handed = play(task.streams, task.paces, hand_over, WallClock())
+        play(task.streams, task.paces, hand_over, WallClock(), played.handed)
         engine.tell(End())
     except EngineStoppedError:
         listener.join()
         raise listener.failure or EngineStoppedError(Verdict.CRASH, "") from None
-    listener.join()
-    played.seconds = time.monotonic() - begin
+    else:
+        listener.join()
+    finally:
+        played.seconds = time.monotonic() - begin
     if listener.failure is not None:
         raise listener.failure
 

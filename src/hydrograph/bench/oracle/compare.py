@@ -26,6 +26,7 @@ from hydrograph.temporal import Instant
 
 ULPS = 4
 QUOTIENT_DIGITS = 18
+_TOLERANT = {Kind.DECIMAL, Kind.DOUBLE, Kind.FLOAT}
 _DIGITS = {Kind.DOUBLE: (53, -1074), Kind.FLOAT: (24, -149)}  # bits of precision, exponent of the least number
 
 
@@ -111,9 +112,9 @@ def _cancel(expected: Counter[Row], got: Counter[Row]) -> tuple[list[Row], list[
     left: dict[Hashable, list[Row]] = {}
     rest = []
     for row in expected.elements():
-        left.setdefault(_row_value(row), []).append(row)
+        left.setdefault(row_value(row), []).append(row)
     for row in got.elements():
-        if same := left.get(_row_value(row)):
+        if same := left.get(row_value(row)):
             same.pop()
         else:
             rest.append(row)
@@ -121,17 +122,28 @@ def _cancel(expected: Counter[Row], got: Counter[Row]) -> tuple[list[Row], list[
 
 
 def _cancel_near(left: Sequence[Row], right: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the rows left when rows within the tolerances have cancelled out, each with the first that fits."""
-    rest = list(right)
+    """Return the rows left when rows within the tolerances have cancelled out, each with the first that fits.
+
+    Only rows that are equal in all terms without a tolerance are put side by side: there may be many rows.
+    """
+    rest: dict[Hashable, list[Row]] = {}
+    for row in right:
+        rest.setdefault(_but_for_tolerance(row), []).append(row)
     missing = []
     for row in left:
-        for place, other in enumerate(rest):
-            if rows_equal(row, other):
-                del rest[place]
-                break
-        else:
+        near = rest.get(_but_for_tolerance(row), [])
+        place = next((place for place, other in enumerate(near) if rows_equal(row, other)), None)
+        if place is None:
             missing.append(row)
-    return missing, rest
+        else:
+            del near[place]
+    return missing, [row for rows in rest.values() for row in rows]
+
+
+def _but_for_tolerance(row: Row) -> Hashable:
+    return tuple(
+        term.datatype if isinstance(term, Literal) and kind_of(term) in _TOLERANT else _value(term) for term in row
+    )
 
 
 def rows_equal(left: Row, right: Row) -> bool:
@@ -175,7 +187,8 @@ def _near(left: float | None, right: float | None, kind: Kind) -> bool:
     return abs(left - right) <= ULPS * 2.0 ** max(exponent, least)
 
 
-def _row_value(row: Row) -> Hashable:
+def row_value(row: Row) -> Hashable:
+    """Return what must be equal for two rows to be exactly equal, blank nodes by label."""
     return tuple(_value(term) for term in row)
 
 

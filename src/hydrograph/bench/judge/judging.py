@@ -1,0 +1,234 @@
+"""One query on one engine, judged: what became of it as a whole, and window by window.
+
+`judge` is all that an experiment calls. Evidence is what the query was asked over; it is given as a function because
+only wrong answers ask for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+from hydrograph.bench.engines.resources import slope
+from hydrograph.bench.engines.verdict import Phase, Verdict
+from hydrograph.bench.judge import eager
+from hydrograph.bench.judge.blame import blame
+from hydrograph.bench.judge.diagnose import diagnose, ended
+from hydrograph.bench.judge.evidence import Evidence, Held, Moved
+from hydrograph.bench.judge.faults import Fault
+from hydrograph.bench.judge.gracious import recover
+from hydrograph.bench.judge.pairing import paired
+from hydrograph.bench.judge.score import Score
+from hydrograph.bench.judge.texts import score_texts, terms_of
+from hydrograph.bench.judge.trial import Due, Said, Trial, row_text
+from hydrograph.bench.oracle.dataset import Row
+from hydrograph.bench.results import Blame, Outcome, Window
+from hydrograph.temporal import Interval
+
+_ROWS = 20
+"""Rows of a window that are shown, missing and extra ones each."""
+
+_EXPLAINED = 5
+"""Rows of a window whose triples are searched for."""
+
+_COST = 20_000_000
+"""What all explanations of a run may cost, in triples that the evaluator is asked over."""
+
+_WINDOWS = 25
+"""Wrong windows whose rows are explained; the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the judge says: records for the file of results, and the faults as they are known to programs."""
+
+    outcome: Outcome
+    windows: tuple[Window, ...]
+    faults: tuple[Fault, ...]
+
+
+Judged = tuple[Due | None, Said | None, Score]
+
+
+def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False) -> Judgement:
+    """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those."""
+    given = _Once(evidence)
+    if trial.slide is not None:
+        matched = eager.matched(trial)
+        faults = [*ended(trial), *eager.faults(trial, matched)]
+        return _whole(trial, eager.windows(trial, matched), faults, (len(matched.missing), len(matched.extra)))
+    pairs = [
+        (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
+        for due, said in paired(trial.due, trial.said)
+    ]
+    faults = diagnose(trial, pairs, given if evidence is not None else None)
+    moved = next((fault.moved for fault in faults if fault.moved is not None), None)
+    shown = 0
+    windows = []
+    before: Due | None = None
+    for due, said, score in pairs:
+        look = given() if evidence is not None and not score.right and shown < _WINDOWS else None
+        shown += look is not None
+        used, graced = None, score
+        if due is not None and said is not None and not score.right:
+            used = _moved(due, moved)
+            if look is not None and gracious and look.can_move and look.cost < _COST:
+                used, graced = _used(look, due, said, before) or (used, score)
+        windows.append(_window(trial, due, said, graced, used, look))
+        before = due or before
+    missing = sum(score.difference.missing.total() for _, _, score in pairs)
+    extra = sum(score.difference.extra.total() for _, _, score in pairs)
+    return _whole(trial, windows, faults, (missing, extra))
+
+
+class _Once:
+    """Makes evidence when it is first asked for, and keeps it."""
+
+    def __init__(self, make: Callable[[], Evidence] | None) -> None:
+        self._make = make
+        self._made: Evidence | None = None
+
+    def __call__(self) -> Evidence:
+        if self._made is None:
+            assert self._make is not None
+            self._made = self._make()
+        return self._made
+
+
+def _window(
+    trial: Trial, due: Due | None, said: Said | None, score: Score, used: Interval | None, evidence: Evidence | None
+) -> Window:
+    difference = score.difference
+    if due is None:
+        return Window(
+            key=trial.key,
+            t=None,
+            expected=0,
+            actual=score.actual,
+            precision=float(score.precision),
+            recall=float(score.recall),
+            extra=tuple(Blame(row=row_text(row)) for row in _first(difference.extra)),
+        )
+    since = trial.due_at(due) if trial.due_at is not None else None
+    content = due.content
+    if evidence is not None and content is None:
+        content = len(evidence.held(evidence.elements(due.t, due.seq)))
+    wide = Moved() if evidence is None else Moved(-evidence.width, evidence.width)
+    return Window(
+        key=trial.key,
+        t=due.t,
+        open=due.open,
+        close=due.close,
+        used_open=used.start if used is not None else None,
+        used_close=used.end if used is not None else None,
+        content=content,
+        expected=due.rows.total(),
+        actual=0 if said is None else said.rows.total(),
+        precision=float(score.precision),
+        recall=float(score.recall),
+        delay=None if said is None or since is None else said.at - since,
+        missing=_blamed(evidence, due, difference.missing, Moved()),
+        extra=_blamed(evidence, due, difference.extra, wide),
+    )
+
+
+def _moved(due: Due, moved: Moved | None) -> Interval | None:
+    """Return where a window really lies, if the fault behind all of them says so."""
+    if moved is None or moved.start is None or due.open is None or due.close is None:
+        return None
+    return Interval(due.open + moved.start, due.close + moved.end)
+
+
+def _used(evidence: Evidence, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
+    """Return the borders at which the answer fits better than at those that were due, and how well."""
+    if due.open is None or due.close is None or not said.rows:
+        return None
+    start, end = due.open, due.close
+    earlier = None if before is None else before.t
+
+    def answer(window: Interval) -> Counter[Row]:
+        return evidence.answer(due.t, earlier, Moved(window.start - start, window.end - end))
+
+    times = evidence.times(start - evidence.width, end + evidence.width)
+    found = recover(Interval(start, end), times, terms_of(said.rows), answer)
+    return None if found.window == Interval(start, end) else (found.window, found.score)
+
+
+def _blamed(evidence: Evidence | None, due: Due, rows: Counter[Row], moved: Moved) -> tuple[Blame, ...]:
+    """Return rows with triples that make them: of the window, or from around it for rows that are too many."""
+    shown = _first(rows)
+    if evidence is None or not shown or evidence.cost > _COST:
+        return tuple(Blame(row=row_text(row)) for row in shown)
+    moved = moved if evidence.can_move else Moved()
+    held: Held = evidence.held(evidence.elements(due.t, due.seq, moved))
+    return tuple(
+        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < _EXPLAINED else ())
+        for number, row in enumerate(shown)
+    )
+
+
+def _first(rows: Counter[Row]) -> list[Row]:
+    return sorted(rows.elements(), key=lambda row: tuple("" if text is None else text for text in row_text(row)))[
+        :_ROWS
+    ]
+
+
+def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wrong: tuple[int, int]) -> Judgement:
+    """Sum up; `wrong` are the rows that are missing and those that are too many."""
+    missing, extra = wrong
+    right = sum(window.precision == window.recall == 1 for window in windows)
+    verdict, phase, words = _verdict(trial, missing, extra)
+    delays = [window.delay for window in windows if window.delay is not None]
+    rows = [said for said in trial.said if said.rows]
+    outcome = Outcome(
+        key=trial.key,
+        verdict=verdict,
+        phase=phase,
+        words=words,
+        faults=tuple(map(str, faults)),
+        windows=len(windows),
+        non_empty=sum(window.expected > 0 for window in windows),
+        right=right,
+        precision=_mean(window.precision for window in windows),
+        recall=_mean(window.recall for window in windows),
+        missing=missing,
+        extra=extra,
+        output=sum(said.rows.total() for said in trial.said),
+        seconds=trial.seconds,
+        executions=trial.executions,
+        elements=trial.elements,
+        triples=trial.triples,
+        rate=_handed_rate(trial),
+        executions_rate=trial.executions / trial.seconds if trial.seconds else None,
+        last_result=rows[-1].at if rows else None,
+        delay_median=median(delays) if delays else None,
+        delay_95=quantiles(delays, n=20, method="inclusive")[-1] if len(delays) > 1 else max(delays, default=None),
+        memory_peak=max((sample.memory for sample in trial.samples), default=None),
+        memory_slope=slope(trial.samples) if len(trial.samples) > 1 else None,
+        cpu=trial.samples[-1].cpu if trial.samples else None,
+    )
+    return Judgement(outcome, tuple(windows), tuple(faults))
+
+
+def _verdict(trial: Trial, missing: int, extra: int) -> tuple[Verdict, Phase, str]:
+    ending = trial.ending
+    # An engine that is silent because nothing was to be said is right.
+    if ending is not None and not (ending.verdict is Verdict.NO_ANSWER and missing == extra == 0):
+        return ending.verdict, ending.phase, ending.words
+    if missing or extra:
+        return Verdict.WRONG, Phase.EXECUTION, f"{missing} rows missing, {extra} too many"
+    return Verdict.OK, Phase.EXECUTION, ""
+
+
+def _handed_rate(trial: Trial) -> float | None:
+    """Return how many triples a second were really handed over."""
+    if not trial.handed or trial.handed[-1].at <= 0:
+        return None
+    return sum(len(each.element.triples) for each in trial.handed) * 1000 / trial.handed[-1].at
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return sum(known) / len(known) if known else None
