@@ -42,7 +42,7 @@ $(READY): pyproject.toml requirements.lock requirements-java.lock
 		$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-java.lock; }
 	@touch $@
 
-demo: $(READY) ## generate a stream, answer queries over it, check the answers, write report.html
+demo: $(READY) ## play a small social network into three engines, judge them, write report.html
 	@$(BIN)/hydrograph demo
 
 test: $(READY) ## run all tests: first those without Spark in parallel, then those with it in one process

@@ -86,10 +86,6 @@ def test_explain_says_what_windows_mean(capsys: pytest.CaptureFixture[str]) -> N
     assert "q0_window" in out
 
 
-def test_the_demo_agrees_with_the_oracle(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "all equal to the oracle's" in run(capsys, "demo", "--placement", "local")
-
-
 def test_static_graphs_are_named_on_the_command_line(
     detections: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,78 +1,122 @@
-"""`hydrograph demo`: real queries on a small recorded stream, checked against the oracle, windows printed."""
+"""`hydrograph demo`: a small social network, three queries on three engines, judged, and a page that shows it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from importlib.resources import as_file, files
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from hydrograph import api
-from hydrograph.bench.oracle.compare import compare_reports
-from hydrograph.bench.oracle.dataset import StaticData
-from hydrograph.bench.oracle.evaluate import Report as Expected
-from hydrograph.bench.oracle.evaluate import expected
-from hydrograph.bench.oracle.recorded import elements_of, graph_of
+from hydrograph.bench import report
+from hydrograph.bench.engines.verdict import Verdict
+from hydrograph.bench.experiments.folder import played_folders, read_answers, read_record
+from hydrograph.bench.experiments.model import Experiment, read_experiment
+from hydrograph.bench.results import Outcome, Window, read
 from hydrograph.errors import MismatchError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
-from hydrograph.runtime.reports import Report
-from hydrograph.streams.sources import open_stream
-from hydrograph.streams.static import read_static
 
-QUERIES = ("meet", "mean", "hot")
-_STREAM = Iri("http://example.org/building")
-_SHOWN = 3  # reports of each query that are printed
+OURS = "hydrograph"
+_WINDOWS = 6  # that are printed
+_ROWS = 3  # of each
 
 
 @click.command(name="demo")
-@click.option("--placement", default="spark", type=click.Choice(["spark", "local"]), show_default=True)
-def command(placement: str) -> None:
-    """Run three queries on a small recorded stream, check every report with the oracle, print some windows."""
-    console = Console(highlight=False)
-    with as_file(files("hydrograph.bench.workloads") / "rooms") as rooms:
-        reports = sum(_demonstrate(console, rooms, name, placement) for name in QUERIES)
-    console.print(f"demo: {len(QUERIES)} queries on {placement}, {reports} reports, all equal to the oracle's")
+@click.option(
+    "-o",
+    "--output",
+    default="report.html",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The page.",
+)
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep the run in DIR.")
+def command(output: Path, keep: Path | None) -> None:
+    """Generate a small social network, ask three engines three queries over it, judge them, and write a page."""
+    with _folder(keep) as folder:
+        demonstrate(read_experiment("demo"), folder, output, Console(highlight=False))
 
 
-def _demonstrate(console: Console, rooms: Path, name: str, placement: str) -> int:
-    """Run one query, print the start of its answers and return how many reports were checked."""
-    text = (rooms / f"{name}.rq").read_text("utf-8")
-    query = api.query(text)
-    stream = open_stream(str(rooms / "building.tnt"), name=_STREAM.value)
-    static = read_static(str(rooms / "building.nt"))
-    with query.over({_STREAM.value: stream}, static, placement=placement) as run:
-        reports = list(run.reports())
-    console.print(text.strip(), style="dim", soft_wrap=True)
-    for report in reports[:_SHOWN]:
-        console.print(f"window [{report.open}, {report.close})", style="bold")
-        console.print(_table(report))
-    console.print(f"… {len(reports) - _SHOWN} more reports\n")
-    wanted = expected(query.algebra, {_STREAM: elements_of(stream)}, StaticData(graph_of(static)))
-    got = [Expected(r.t, r.open, r.close, Counter(r.terms())) for r in reports]
-    if differences := compare_reports(wanted, got):
-        raise MismatchError(f"query {name} differs from the oracle; first: {differences[0]}")
-    return len(reports)
+def demonstrate(experiment: Experiment, folder: Path, output: Path, console: Console) -> None:
+    """Run an experiment, print what came of it and write the page; raise MismatchError if our answers are wrong."""
+    from hydrograph.bench.experiments.run import Options, run_experiment
+
+    start = monotonic()
+    console.print(f"{experiment.title}: {experiment.about}", style="dim", soft_wrap=True)
+    run_experiment(experiment, folder, Options(say=lambda words: console.print(f"  {words}", style="dim")))
+    records = list(read(folder))
+    outcomes = [record for record in records if isinstance(record, Outcome)]
+    _print_windows(console, folder, [each for each in records if isinstance(each, Window)])
+    console.print(_verdicts(outcomes))
+    report.build([folder], output)
+    console.print(f"demo: {len(outcomes)} runs of queries judged in {monotonic() - start:.0f} s")
+    console.print(f"the page with all of it: {output.resolve()}", soft_wrap=True)
+    _check(outcomes)
 
 
-def _table(report: Report) -> Table:
-    table = Table()
-    for variable in report.variables:
-        table.add_column(f"?{variable}")
-    for row in report.rows:
-        table.add_row(*["" if text is None else _short(text) for text in row])
-    if not report.rows:
-        table.add_row(*["-" for _ in report.variables])
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is not None:
+        yield keep
+        return
+    with TemporaryDirectory(prefix="hydrograph-demo-") as place:
+        yield Path(place)
+
+
+def _print_windows(console: Console, folder: Path, windows: Sequence[Window]) -> None:
+    """Print the first windows with rows of the last query, as we answered them."""
+    place = next(place for place in played_folders(folder) if read_record(place).engine == OURS)
+    record = read_record(place)
+    query, question = list(record.questions.items())[-1]
+    borders = {w.t: (w.open, w.close) for w in windows if (w.key.engine, w.key.query) == (OURS, query)}
+    answers = [(t, rows) for _, t, rows in read_answers(place, query) if rows]
+    console.print(question.text.strip(), style="dim", soft_wrap=True)
+    table = Table(title=f"{query} on {OURS}", title_justify="left")
+    for name in ("window", "rows", *(f"?{variable}" for variable in question.variables)):
+        table.add_column(name, justify="right" if name == "rows" else "left")
+    start = min((opened for opened, _ in borders.values() if opened is not None), default=0)
+    for t, rows in answers[:_WINDOWS]:
+        opened, closed = borders.get(t, (None, None))
+        label = f"[{opened - start:,}, {closed - start:,}) ms" if opened is not None and closed is not None else f"{t}"
+        for number, row in enumerate(sorted(rows.elements(), key=str)[:_ROWS]):
+            first = (label, f"{rows.total():,}") if number == 0 else ("", "")
+            table.add_row(*first, *map(_short, row))
+    console.print(table)
+    console.print(f"… {max(0, len(answers) - _WINDOWS)} more windows with rows\n")
+
+
+def _verdicts(outcomes: Sequence[Outcome]) -> Table:
+    table = Table(title="verdicts", title_justify="left")
+    for name in ("engine", "query", "verdict"):
+        table.add_column(name)
+    for name in ("windows right", "precision", "recall"):
+        table.add_column(name, justify="right")
+    for each in outcomes:
+        shares = ["" if value is None else f"{value:.4g}" for value in (each.precision, each.recall)]
+        table.add_row(each.key.engine, each.key.query, each.verdict, f"{each.right:,} of {each.windows:,}", *shares)
     return table
 
 
-def _short(text: str) -> str:
+def _check(outcomes: Sequence[Outcome]) -> None:
+    """Raise MismatchError if an answer of ours is wrong, or if all are empty and prove nothing."""
+    for each in (outcome for outcome in outcomes if outcome.key.engine == OURS):
+        if each.verdict != Verdict.OK:
+            raise MismatchError(f"{OURS} on {each.key.query}: expected ok, got {each.verdict}; see the page for why")
+        if not each.non_empty:
+            raise MismatchError(f"{OURS} on {each.key.query}: no window has an answer, so that nothing was checked")
+
+
+def _short(text: str | None) -> str:
+    if text is None:
+        return ""
     match decode(text):
         case Iri(value):
-            return ":" + value.rpartition("/")[2]
+            return ":" + value.rpartition("/")[2].rpartition("#")[2]
         case BlankNode(label):
             return f"_:{label}"
         case Literal(lexical):
