@@ -23,7 +23,7 @@ COMMANDS = {
     "workload": "Generate queries over a world by random walks.",
     "bench": "Run experiments on engines of RDF streams, and judge them with the oracle.",
     "doctor": "Look whether this machine can run queries, and say what to mend.",
-    "demo": "Run three queries on a small stream and check them with the oracle.",
+    "demo": "Compare three engines on a small social network, and write a page about it.",
 }
 """The sub-commands; each is a module of this room with a `command`, loaded when it is called."""
 
