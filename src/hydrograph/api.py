@@ -14,16 +14,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
+from hydrograph.live.query import LiveQuery, Settings
+from hydrograph.live.runner import Out
+from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.given import Data, Options, Placement
@@ -31,7 +34,7 @@ from hydrograph.runtime.plan import plan
 from hydrograph.runtime.run import Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
-from hydrograph.temporal import Instant
+from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import Habits, Profile
 from hydrograph.windows.profile import preset as profile_of
 
@@ -82,6 +85,59 @@ class Query:
         )
         data = Data(self._streams(streams), _static(static))
         return Run(plan(self.algebra, self.profile, t0), data, options)
+
+    def live(
+        self,
+        streams: Mapping[str, str] | Sequence[tuple[str, str]],
+        static: Static | None = None,
+        *,
+        checkpoint: str | Path,
+        results: str | Path | None = None,
+        lateness: Duration = 0,
+        idle: float | None = None,
+        max_ahead: Duration | None = None,
+        on_unit: Out | None = None,
+        t0: Instant | None = None,
+        bad: str = "skip",
+        sync: bool = False,
+        placement: str = "auto",
+        master: str | None = None,
+        memory: str | None = None,
+    ) -> LiveQuery:
+        """Bind unbounded streams to the query; what comes back can be started, watched and stopped.
+
+        `streams` are URLs by the IRIs of streams: `push:` for one that `send` fills, `-`, `tcp://host:port`, or a
+        growing directory. The `checkpoint` is where the query goes on after a stop; `results` gets every unit exactly
+        once, and `on_unit` too, except that it may get the last ones again after a crash. `lateness` is how many
+        milliseconds late elements still count, `idle` after how many seconds a silent stream is not waited for, and
+        times more than `max_ahead` milliseconds in the future are held back.
+        """
+        pairs = streams.items() if isinstance(streams, Mapping) else streams
+        settings = Settings(
+            checkpoint=str(checkpoint),
+            results=None if results is None else str(results),
+            lateness=Lateness(delay=lateness, max_ahead=max_ahead),
+            idle_after=idle,
+            bad=bad,
+            sync=sync,
+            placement=_placement(placement),
+            master=master,
+            memory=memory,
+        )
+        return LiveQuery(
+            plan(self.algebra, self.profile, t0),
+            self.algebra.name or "query",
+            [(Iri(name), url) for name, url in pairs],
+            _static(static),
+            settings,
+            () if on_unit is None else (on_unit,),
+        )
+
+    def start(
+        self, streams: Mapping[str, str] | Sequence[tuple[str, str]], static: Static | None = None, **settings: Any
+    ) -> LiveQuery:
+        """Start the query on unbounded streams, see `live`; it is ready to answer when this returns."""
+        return self.live(streams, static, **settings).start()
 
     def _streams(self, streams: Streams) -> dict[Iri, RecordedStream]:
         named = list(dict.fromkeys(window.stream for window in self.algebra.windows))

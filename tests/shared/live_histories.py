@@ -68,6 +68,13 @@ class History:
         return Stepper(self.registered(), self.static(), placed)
 
 
+def random_histories(seed: int, number: int) -> list[History]:
+    """Return the case of a seed, cut in so many ways; the first way is one element after the other."""
+    first = random_history(seed, one_by_one=True)
+    rng = Random(f"live {seed}, cut again")
+    return [first, *(replace(cut(first.case, rng), waits=first.waits) for _ in range(number - 1))]
+
+
 def random_history(seed: int, *, one_by_one: bool = False) -> History:
     """Return the history of a seed: every third with any windows, reports and habits, every tenth all operators."""
     rng = Random(f"live {seed}")

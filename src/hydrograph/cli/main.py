@@ -14,6 +14,7 @@ from hydrograph.errors import HydrographError, RunError
 
 COMMANDS = {
     "run": "Answer a query over recorded streams.",
+    "status": "Show how a live query is doing.",
     "explain": "Show what a query means and how it is run.",
     "validate": "Check a query without running it.",
     "translate": "Print a query in another language, and say what that one can not keep.",

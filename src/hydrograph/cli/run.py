@@ -7,6 +7,7 @@ from collections.abc import Callable
 import click
 
 from hydrograph import api
+from hydrograph.cli.follow import Follow, follow_options, follow_query
 from hydrograph.cli.habits import habit_options
 from hydrograph.cli.inputs import static_of, stream_options, streams_of
 from hydrograph.cli.progress import progress
@@ -35,6 +36,7 @@ from hydrograph.windows.profile import Habits
 @click.option("--placement", default="auto", type=click.Choice(["auto", "spark", "local"]), show_default=True)
 @click.option("--master", metavar="URL", help="Spark's master; local[*] by default.")
 @click.option("--memory", metavar="SIZE", help="Memory of Spark's driver, such as 4g; half the machine's by default.")
+@follow_options
 def command(
     *,
     query_text: str | None,
@@ -55,8 +57,9 @@ def command(
     placement: str,
     master: str | None,
     memory: str | None,
+    follow: Follow | None,
 ) -> None:
-    """Answer a query over recorded streams: one line for each report, as JSON by default.
+    """Answer a query over recorded streams: one line for each report, as JSON by default; --follow as data comes.
 
     All formats keep the reports of one file apart; -o DIRECTORY/ writes a document for each report instead.
 
@@ -64,6 +67,23 @@ def command(
     """
     query = api.query(_text(query_text, query_file), dialect=dialect, preset=preset, habits=habits)
     name = query.algebra.name or "query"
+    if follow is not None:
+        if after is not None or until is not None or output is not None or results_format != "json":
+            raise UsageError("--from, --until, -o and -t are for recorded streams: leave them out with --follow")
+        urls = [f"{url}?format={stream_format}" if stream_format and "?" not in url else url for url in streams]
+        follow_query(
+            query,
+            follow,
+            urls,
+            static_of(statics),
+            t0=t0,
+            bad=bad_lines,
+            time=time_of,
+            placement=placement,
+            master=master,
+            memory=memory,
+        )
+        return
     if after is not None and until is not None and until <= after:
         raise UsageError(f"expected --until after --from, got ({after}, {until}]")
     run = query.over(

@@ -35,6 +35,7 @@ from hydrograph.compile.program import (
 )
 from hydrograph.errors import RunError
 from hydrograph.live.domain import BEGINNING, Domain
+from hydrograph.live.failpoints import reach
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.content import held_ranks
@@ -252,6 +253,7 @@ class Evaluator:
         return self._reported(instants, RowsByRank(self.program, table), before)
 
     def _run(self, given: Mapping[str, int]) -> list[pa.Table]:
+        reach("evaluate")
         if self._prepared is not None:
             assert isinstance(self.placed, Local)
             return self._prepared.run(self.placed, given)

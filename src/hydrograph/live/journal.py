@@ -17,7 +17,7 @@ from hydrograph.live.record import Decision, Record, TornError, read_decision, r
 
 _DIRECTORY = "batches"
 _QUARANTINE = "quarantine"
-_KEPT = 16
+KEPT = 16
 """Batches of which the records are kept: so far back the query can go."""
 
 
@@ -46,7 +46,7 @@ class Journal:
         batch = record.decision.batch
         self.files.write(_name(batch, "done"), written("done", record, self.about))
         self._batches.append(batch)
-        while len(self._batches) > _KEPT:
+        while len(self._batches) > KEPT:
             old = self._batches.pop(0)
             for kind in ("begin", "done"):
                 self.files.remove(_name(old, kind))
@@ -56,7 +56,8 @@ class Journal:
         records, decisions = self._read()
         self._batches = sorted({*records, *decisions})
         good = [number for number, record in records.items() if _stands(record, standing)]
-        if records and not good:
+        decided = {number: each.decision for number, each in records.items()} | decisions
+        if records and not good and 1 not in decided:
             newest = records[max(records)]
             raise RunError(
                 f"results are missing that were written before batch {min(records)}: "
@@ -65,7 +66,6 @@ class Journal:
             )
         last = max(good, default=None)
         record = None if last is None else records[last]
-        decided = {number: each.decision for number, each in records.items()} | decisions
         following = []
         number = 1 if last is None else last + 1
         while number in decided:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hydrograph.errors import RunError
+from hydrograph.live.failpoints import die, due
 from hydrograph.live.files import Files
 from hydrograph.live.record import TornError
 from hydrograph.live.units import Key, Unit, read_line
@@ -71,6 +72,9 @@ class SegmentSink:
         name = f"{self._epoch:08d}-{self._number:06d}.seg"
         at = self._lengths.get(name, 0)
         data = b"".join(unit.line() for unit in units)
+        if due("write"):
+            self._files.append(f"{_DIRECTORY}/{name}", at, data[: len(data) // 2])
+            die()
         self._files.append(f"{_DIRECTORY}/{name}", at, data)
         self._lengths[name] = at + len(data)
         if self._lengths[name] >= _SEGMENT:

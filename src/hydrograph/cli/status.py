@@ -1,0 +1,28 @@
+"""`hydrograph status`: how a live query is doing, from its checkpoint."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from hydrograph.cli.follow import age, live_line
+from hydrograph.live.query import read_status
+
+
+@click.command(name="status")
+@click.argument("checkpoint")
+@click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
+def command(*, checkpoint: str, as_json: bool) -> None:
+    """Show how the query with this CHECKPOINT is doing, or was when it stopped.
+
+    For example: hydrograph status /var/lib/hydrograph/visits
+    """
+    status = read_status(checkpoint)
+    if as_json:
+        click.echo(json.dumps(status))
+        return
+    click.echo(live_line(status))
+    click.echo(f"placement {status['placement']}, batch {status['batch']}, written {age(status):.0f} s ago")
+    steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())
+    click.echo(f"milliseconds of the last batch: {steps}")

@@ -1,0 +1,1 @@
+"""Where live streams come from: one URL, one file here, one line in `registry`."""

@@ -1,0 +1,42 @@
+"""The sources by the form of their URLs: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+from hydrograph.errors import UsageError
+from hydrograph.live.files import Files
+from hydrograph.live.sources import directory, push, socket, stdin
+from hydrograph.live.sources.source import Given, Source
+from hydrograph.rdf.terms import Iri
+from hydrograph.streams.event_time import EventTime
+from hydrograph.streams.registry import ENDINGS
+
+Open = Callable[[Given], Source]
+
+SOURCES: tuple[tuple[Callable[[str], bool], Open, str], ...] = (
+    (lambda url: url == "-", stdin.open_source, "- (standard input)"),
+    (lambda url: url.startswith("tcp://"), socket.open_source, "tcp://host:port"),
+    (lambda url: url.startswith("push:"), push.open_source, "push: (filled by a program)"),
+    (lambda url: "://" not in url or url.startswith("file://"), directory.open_source, "a directory"),
+)
+
+
+def open_source(stream: Iri, location: str, log: Files, *, partition: int = 0, bad: str = "skip") -> Source:
+    """Return the source at a URL; options follow behind `?`: format, time, and those of the source."""
+    url, _, query = location.partition("?")
+    options = dict(parse_qsl(query, strict_parsing=bool(query)))
+    format_ = options.pop("format", None)
+    if format_ is not None and format_ not in ENDINGS:
+        raise UsageError(f"no format named {format_!r}; formats: {', '.join(ENDINGS)}")
+    times = EventTime.read(options.pop("time", None))
+    given = Given(
+        stream=stream, url=url, partition=partition, format=format_, times=times, log=log, bad=bad, options=options
+    )
+    for fits, opened, _ in SOURCES:
+        if fits(url):
+            return opened(replace(given))
+    known = ", ".join(name for _, _, name in SOURCES)
+    raise UsageError(f"no source for {url}; sources: {known}")

@@ -1,0 +1,75 @@
+"""A TCP socket: `tcp://host:port` connects to whoever sends, `tcp://host:port?listen=true` waits for those who do.
+
+If a connection is cut, the next one goes on where it ended; `end=close` takes the end of a connection for that of the
+stream. What has been received is logged; what the other side had not sent yet is its to keep.
+"""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import urlsplit
+
+from hydrograph.errors import UsageError
+from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.source import Given
+from hydrograph.streams.registry import TNT
+
+_BYTES = 1 << 18
+_PATIENCE = 0.2
+"""Seconds between two attempts to connect, and between two looks whether to stop."""
+
+
+def open_source(given: Given) -> LoggedSource:
+    """Return what comes through a socket as a source."""
+    found = urlsplit(given.url)
+    if found.hostname is None or found.port is None:
+        raise UsageError(f"expected tcp://host:port, got {given.url}")
+    host, port = found.hostname, found.port
+    listens = given.options.get("listen", "false") == "true"
+    ends = given.options.get("end", "never") == "close"
+
+    def receive(source: LoggedSource) -> None:
+        server = socket.create_server((host, port)) if listens else None
+        if server is not None:
+            server.settimeout(_PATIENCE)
+        while not source.stopping.is_set():
+            connection = _connected(server, host, port)
+            if connection is None:
+                source.stopping.wait(_PATIENCE)
+                continue
+            with connection:
+                _take(source, connection)
+            source.take_rest()
+            if ends:
+                source.finish()
+                break
+        if server is not None:
+            server.close()
+
+    return LoggedSource(given, receive)
+
+
+def _connected(server: socket.socket | None, host: str, port: int) -> socket.socket | None:
+    try:
+        return socket.create_connection((host, port), 5.0) if server is None else server.accept()[0]
+    except OSError:
+        return None  # nobody there yet, or nobody wants to: try again
+
+
+def _take(source: LoggedSource, connection: socket.socket) -> None:
+    if (source.given.format or TNT) != TNT:
+        connection.settimeout(None)
+        with connection.makefile("rb") as raw:
+            source.take_stream(raw)
+        return
+    connection.settimeout(_PATIENCE)
+    while not source.stopping.is_set():
+        try:
+            data = connection.recv(_BYTES)
+        except TimeoutError:
+            continue
+        except OSError:
+            return  # cut
+        if not data:
+            return
+        source.take(data)

@@ -1,0 +1,56 @@
+"""The hand by which a program fills a stream: `send` returns when an element is in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hydrograph.errors import DataError
+from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.rdf.nquads import split_triple, term_text
+from hydrograph.rdf.terms import Triple
+from hydrograph.streams.event_time import Texts
+from hydrograph.streams.formats.tnt import check_limits
+from hydrograph.streams.schema import EVENTS
+from hydrograph.temporal import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStream:
+    """A stream that takes what it is sent."""
+
+    name: str
+    source: LoggedSource
+
+    def send(self, t: Instant, *triples: str | Triple) -> None:
+        """Send one element: triples, as lines of N-Triples or as records, that happened at `t`.
+
+        When this returns the element is in the log, and will be answered whatever happens.
+        """
+        self.source.send(t, [_texts(triple) for triple in triples])
+
+    def send_table(self, events: pa.Table) -> None:
+        """Send encoded rows, as `hydrograph convert` writes them; rows with one `seq` are one element."""
+        if events.schema.names != EVENTS.names:
+            raise DataError(f"expected the columns {', '.join(EVENTS.names)}, got {', '.join(events.schema.names)}")
+        self.source.send_table(events.cast(EVENTS))
+
+    def send_lines(self, lines: Iterable[str]) -> None:
+        """Send lines of timed N-Triples; broken ones are counted and left out."""
+        self.source.take("".join(line if line.endswith("\n") else f"{line}\n" for line in lines).encode())
+
+    def end(self) -> None:
+        """Say that nothing follows: all windows close."""
+        self.source.take_rest()
+        self.source.finish()
+
+
+def _texts(triple: str | Triple) -> Texts:
+    if isinstance(triple, str):
+        texts = split_triple(triple.strip())
+    else:
+        texts = (term_text(triple.subject), term_text(triple.predicate), term_text(triple.object))
+    check_limits(*texts)
+    return texts
