@@ -44,7 +44,7 @@ class Page:
     def open(self, url: str) -> None:
         """Go to an address and come back when the page says that it is ready."""
         self.tell("Page.navigate", url=url)
-        self.wait_for("document.documentElement.dataset.ready === 'yes'")
+        self.wait_for("document.documentElement?.dataset.ready === 'yes'")
 
     def tell(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command and return its result."""

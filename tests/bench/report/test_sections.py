@@ -230,7 +230,7 @@ def test_executions_a_second_and_rates_that_were_held() -> None:
     assert chart.rows == ("q1 *",)
     assert chart.x.log
     assert [strip.values for strip in chart.panels[0].strips] == [(24122,), (10,)]
-    assert rows(cmet) == (("q1 *", 24122, 10),)
+    assert rows(cmet) == (("q1 *", "t", 24122, 10),)
     assert rows(held) == (("q1", "t", "a", 800, 1000, 3, "elements/s"),)
 
 

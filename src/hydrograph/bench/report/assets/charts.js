@@ -8,9 +8,9 @@ function drawLines(block, wide) {
   const entries = block.panels.flatMap((panel) => panel.series);
   const legend = legendOf(entries, wide);
   const each = wide < 500 ? 128 : 150;
-  const gap = 34;
+  const gap = 40;
   const top = legend.height + 22;
-  const high = top + block.panels.length * (each + gap) + 22;
+  const high = top + block.panels.length * (each + gap) - gap + 40;
   const svg = canvas(wide, high);
   svg.append(legend.group);
   const scales = block.panels.map((panel, n) => {
@@ -29,8 +29,8 @@ function drawLines(block, wide) {
     const group = draw("g", { class: "panel" });
     verticalAxis(group, panel.y, y, left, right, above - 2);
     const isLast = n === block.panels.length - 1;
-    horizontalAxis(group, isLast ? block.x : { format: "text" }, isLast ? x : { ...x, ticks: [] }, above, below);
-    for (const series of panel.series) group.append(seriesOf(series, x, y, block.marks));
+    horizontalAxis(group, isLast ? block.x : { format: "text" }, isLast ? x : { ...x, ticks: [] }, above, below, wide);
+    panel.series.forEach((series, order) => group.append(seriesOf(series, order, x, y, block.marks)));
     pointerOver(group, block, panel, x, y, left, right);
     svg.append(group);
   });
@@ -38,7 +38,8 @@ function drawLines(block, wide) {
   return svg;
 }
 
-function seriesOf(series, x, y, marks) {
+// The first is drawn thickest, so that lines that lie upon each other are all seen.
+function seriesOf(series, order, x, y, marks) {
   const group = draw("g", {});
   const known = series.points.filter((point) => point[1] !== null);
   if (marks !== "point") {
@@ -49,11 +50,11 @@ function seriesOf(series, x, y, marks) {
       pen = "L";
       return step;
     }).join("");
-    if (path) group.append(draw("path", { d: path, class: `line ${seriesClass(series.colour)}` }));
+    if (path) group.append(draw("path", { d: path, class: `line ${seriesClass(series.colour)}`, "stroke-width": Math.max(1.3, 3.3 - order * 0.9) }));
   }
   const room = Math.abs(x.at(x.high) - x.at(x.low)) / Math.max(1, series.points.length);
   if (marks === "point" || (marks === "both" && room > 9) || known.length === 1) {
-    for (const [at, value] of known) group.append(mark(series.colour, x.at(at), y.at(value), marks === "point" ? 3.5 : 3));
+    for (const [at, value] of known) group.append(mark(series.colour, x.at(at), y.at(value), marks === "point" ? 3.5 : Math.max(2, 4.2 - order * 0.8)));
   }
   return group;
 }
@@ -107,7 +108,7 @@ function drawDots(block, wide) {
     const x = scaleOf(block.x, values, left, left + each - 16, Math.max(2, Math.floor(each / 80)));
     const group = draw("g", {});
     if (panel.label) group.append(label(shortened(panel.label, each - 8), left, above - 8, "start", "axis"));
-    horizontalAxis(group, block.x, x, above, above + tall);
+    horizontalAxis(group, block.x, x, above, above + tall, left + each);
     block.rows.forEach((name, place) => {
       const y = above + place * row + row / 2;
       if (stacked || n === 0) group.append(label(shortened(name, names - 10), names - 8, y + 4, "end", "tick"));
@@ -137,10 +138,10 @@ function drawBoxplot(block, wide) {
   const hasNames = block.groups.some((name) => name);
   const across = !hasNames && wide >= 560 ? block.panels.length : 1;
   const each = 150;
-  const gap = 34;
+  const gap = 40;
   const top = legend.height + 22;
   const rows = Math.ceil(block.panels.length / across);
-  const svg = canvas(wide, top + rows * (each + gap) + (hasNames ? 14 : 0));
+  const svg = canvas(wide, top + rows * (each + gap) - gap + (hasNames ? 28 : 12));
   svg.append(legend.group);
   const share = wide / across;
   block.panels.forEach((panel, n) => {
@@ -168,7 +169,7 @@ function drawBoxplot(block, wide) {
 
 function boxOf(box, series, axis, name, y, middle, thick) {
   const half = thick * 0.42;
-  const line = (x1, x2, y1, y2) => draw("line", { x1, x2, y1, y2, class: `line ${seriesClass(series.colour)}` });
+  const line = (x1, x2, y1, y2) => draw("line", { x1, x2, y1, y2, class: `line ${seriesClass(series.colour)}`, "stroke-width": 1.4 });
   const [low, lower, median, upper, high] = [box.low, box.lower, box.median, box.upper, box.high].map(y.at);
   const group = draw("g", {},
     line(middle, middle, low, lower), line(middle, middle, upper, high),
@@ -190,7 +191,7 @@ function drawSpans(block, wide) {
   svg.append(legend.group);
   const right = wide - 14;
   const x = scaleOf(block.x, block.spans.flatMap((span) => [...span.expected, ...span.used]), names, right, Math.max(2, Math.floor((right - names) / 90)));
-  horizontalAxis(svg, block.x, x, top, top + tall);
+  horizontalAxis(svg, block.x, x, top, top + tall, wide);
   block.spans.forEach((span, place) => {
     const y = top + place * row + 3;
     const bar = ([from, to], at, name) => draw("rect", { x: x.at(from), width: Math.max(1, x.at(to) - x.at(from)), y: at, height: 6, class: `bar ${name}` });

@@ -30,7 +30,7 @@ function legendOf(entries, available) {
     const name = shortened(entry.name, available - 24);
     const wide = width(name) + 34;
     if (x > 0 && x + wide - 14 > available) { x = 0; y += 19; }
-    group.append(draw("line", { x1: x, x2: x + 14, y1: y, y2: y, class: `line ${seriesClass(entry.colour)}` }));
+    group.append(draw("line", { x1: x, x2: x + 14, y1: y, y2: y, class: `line ${seriesClass(entry.colour)}`, "stroke-width": 1.6 }));
     group.append(mark(entry.colour, x + 7, y, 3.5), label(name, x + 19, y + 4));
     x += wide;
   }
@@ -46,14 +46,16 @@ function verticalAxis(parent, axis, scale, left, right, top) {
   parent.append(label(shortened(withUnit(axis), right - 4), 0, top - 8, "start", "axis"));
 }
 
-function horizontalAxis(parent, axis, scale, top, bottom) {
+// A label at the edge of the drawing is moved in, so that no letter is cut off.
+function horizontalAxis(parent, axis, scale, top, bottom, edge) {
   let last = -Infinity;
   for (const tick of scale.ticks) {
     const x = scale.at(tick);
     parent.append(draw("line", { x1: x, x2: x, y1: top, y2: bottom, class: "grid" }));
     const text = formatted(tick, axis.format);
     const half = width(text) / 2;
-    if (x - half > last + 6) { parent.append(label(text, x, bottom + 17, "middle", "tick")); last = x + half; }
+    const middle = Math.min(x, edge - half - 1);
+    if (middle - half > last + 6) { parent.append(label(text, middle, bottom + 17, "middle", "tick")); last = middle + half; }
   }
 }
 

@@ -18,15 +18,21 @@ function linearScale(low, high, from, to, count, isWhole) {
   return { ticks, low: first, high: last, at: (value) => from + ((value - first) / (last - first)) * (to - from) };
 }
 
+// Ticks at 1, 2 and 5, or at powers of ten where there are too many; the ends are ticks too.
 function logScale(low, high, from, to, count) {
-  const first = Math.floor(Math.log10(low) + 1e-9);
-  let last = Math.ceil(Math.log10(high) - 1e-9);
-  if (last === first) last += 1;
-  const every = Math.max(1, Math.ceil((last - first) / Math.max(1, count)));
-  const ticks = [];
-  for (let power = first; power <= last; power += every) ticks.push(10 ** power);
-  const at = (value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from);
-  return { ticks, low: 10 ** first, high: 10 ** last, at: (value) => (value > 0 ? at(value) : from) };
+  const fine = [];
+  for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)) + 1; power += 1) {
+    for (const step of [1, 2, 5]) fine.push(Number((step * 10 ** power).toPrecision(6)));
+  }
+  const first = Math.max(...fine.filter((tick) => tick <= low * 1.0001));
+  let last = Math.min(...fine.filter((tick) => tick >= high * 0.9999));
+  if (last === first) last = Math.min(...fine.filter((tick) => tick > first));
+  const inside = fine.filter((tick) => tick >= first && tick <= last);
+  const powers = inside.filter((tick) => Number.isInteger(Math.log10(tick)));
+  const every = Math.ceil(powers.length / Math.max(1, count));
+  const ticks = inside.length <= count + 1 ? inside : powers.length > 1 ? powers.filter((_, n) => n % every === 0) : [first, last];
+  const at = (value) => from + (Math.log10(value / first) / Math.log10(last / first)) * (to - from);
+  return { ticks, low: first, high: last, at: (value) => (value > 0 ? at(value) : from) };
 }
 
 function scaleOf(axis, values, from, to, count) {

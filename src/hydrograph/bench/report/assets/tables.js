@@ -27,20 +27,20 @@ function headOf(block) {
     rows.push(make("tr", {}, groups.map((group) => (group.name
       ? make("th", { colspan: group.span, scope: "colgroup", class: "group" }, foreign(group.name)) : make("td", { colspan: group.span })))));
   }
-  rows.push(make("tr", {}, block.columns.map((column) => make("th", { scope: "col", class: isNumeric(column.format) ? "number" : null },
+  rows.push(make("tr", {}, block.columns.map((column, n) => make("th", { scope: "col", class: isNumeric(column.format) ? "number" : n < block.headers ? "key" : null },
     foreign(column.name), column.unit ? make("span", { class: "unit" }, ` ${column.unit}`) : null))));
   return make("thead", {}, rows);
 }
 
 function plainTable(columns, rows, headers, tiles) {
-  return make("table", { class: tiles ? "tiles" : null }, headOf({ columns }),
+  return make("table", { class: tiles ? "tiles" : null }, headOf({ columns, headers }),
     make("tbody", {}, rows.map((row) => make("tr", {}, row.map((value, n) => cellOf(value, columns[n], n < headers, tiles && n >= headers))))));
 }
 
 const tableRows = (block) => [block.columns.map((column) => [column.group, column.name, column.unit && `(${column.unit})`].filter(Boolean).join(" ")), ...block.rows];
 
 function captionOf(kind, number, text, buttons) {
-  return make("figcaption", {}, make("span", { class: "number-of" }, `${kind} ${number}. `), foreign(text), make("span", { class: "tools" }, buttons));
+  return make("figcaption", {}, make("span", { class: "number-of" }, `${kind} ${number}. `), foreign(text), " ", make("span", { class: "tools" }, buttons));
 }
 
 const button = (text, what, act) => make("button", { type: "button", "aria-label": what, onclick: act }, text);

@@ -181,7 +181,7 @@ def _by_value(run: Run, found: Latencies) -> Iterator[Block]:
                     series.append(Series(engine, place, tuple(points), tuple(names)))
             if series:
                 wide = is_wide([y for each in series for _, y in each.points])
-                label = f"latency, {condition.label}" if len(run.conditions) > 1 else "median latency"
+                label = f"median latency, {condition.label}" if len(run.conditions) > 1 else "median latency"
                 panels.append(Panel(Axis(label, "ms", "ms", log=wide), tuple(series)))
         if panels:
             xs = [x for panel in panels for series in panel.series for x, _ in series.points]

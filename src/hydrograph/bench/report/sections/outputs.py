@@ -80,37 +80,61 @@ def _comparable(
 
 
 def _executions(run: Run) -> Iterator[Block]:
-    for condition in run.conditions:
-        rows = [
-            (query, [mean(run.outcome(condition, query, e), lambda each: each.executions_rate) for e in run.engines])
+    """Return a chart for each test, with a panel for each of its settings, and one table of all."""
+    lines: list[tuple[Value, ...]] = []
+    for test in dict.fromkeys(condition.test for condition in run.conditions):
+        found = {
+            (condition, query): values
+            for condition in run.conditions
             for query in run.queries
-        ]
-        rows = [(query, values) for query, values in rows if any(value is not None for value in values)]
-        if not rows:
-            continue
-        apart = {
-            each.query
-            for each in run.mismatches
-            if not each.comparable and condition_of(each.test, each.settings) == condition
+            if condition.test == test and any(values := _rates(run, condition, query))
         }
-        caption = (
-            f"Executions a second in test {condition.label}, the engine being fed the next input when it has finished "
-            "the last (cmet). A star marks queries on which the engines' outputs are not comparable."
+        if not found:
+            continue
+        apart = {each.query for each in run.mismatches if each.test == test and not each.comparable}
+        queries = [query for query in run.queries if any(query == each for _, each in found)]
+        names = {query: f"{query} *" if query in apart else query for query in queries}
+        panels = tuple(
+            DotPanel(condition.label, tuple(_strips(run, condition, queries, found)))
+            for condition in dict.fromkeys(condition for condition, _ in found)
         )
-        strips = tuple(
-            Strip(engine, place, tuple(values[place] for _, values in rows))
-            for place, engine in enumerate(run.engines)
-            if any(values[place] is not None for _, values in rows)
+        wide = is_wide([value for values in found.values() for value in values])
+        yield Dots(
+            f"Executions a second in test {test}, the engine being fed the next input when it has finished the last "
+            f"(cmet).{_STAR if apart else ''}",
+            Axis("executions a second", "rate", "1/s", log=wide),
+            tuple(names.values()),
+            panels,
+            bars=not wide,
         )
-        names = tuple(f"{query} *" if query in apart else query for query, _ in rows)
-        wide = is_wide([value for _, values in rows for value in values])
-        axis = Axis("executions a second", "rate", "1/s", log=wide)
-        yield Dots(caption, axis, names, (DotPanel("", strips),), bars=not wide)
+        lines += [(names[query], condition.label, *values) for (condition, query), values in found.items()]
+    if lines:
+        star = any(str(line[0]).endswith(" *") for line in lines)
         yield Table(
-            caption,
-            (Column("query"), *(Column(engine, "rate", "1/s") for engine in run.engines)),
-            tuple((name, *values) for name, (_, values) in zip(names, rows, strict=True)),
+            f"Executions a second (cmet).{_STAR if star else ''} Means over repetitions.",
+            (Column("query"), Column("test"), *(Column(engine, "rate", "1/s") for engine in run.engines)),
+            tuple(lines),
+            headers=2,
         )
+
+
+_STAR = " A star marks queries on which the engines' outputs are not comparable."
+
+
+def _rates(run: Run, condition: Condition, query: str) -> tuple[float | None, ...]:
+    return tuple(mean(run.outcome(condition, query, e), lambda each: each.executions_rate) for e in run.engines)
+
+
+def _strips(
+    run: Run,
+    condition: Condition,
+    queries: list[str],
+    found: dict[tuple[Condition, str], tuple[float | None, ...]],
+) -> Iterator[Strip]:
+    for place, engine in enumerate(run.engines):
+        values = tuple(found[condition, q][place] if (condition, q) in found else None for q in queries)
+        if any(value is not None for value in values):
+            yield Strip(engine, place, values)
 
 
 def _held(run: Run) -> Table | None:

@@ -27,7 +27,7 @@ def origin(run: Run) -> Section | None:
 
 def summary(run: Run) -> Section | None:
     """Return the findings, a sentence for each engine."""
-    sentences = [*_overall(run), *(sentence for engine in run.engines for sentence in _engine(run, engine))]
+    sentences = [*_overall(run), *(_engine(run, engine) for engine in run.engines)]
     return section("Summary", Items(tuple(sentences))) if sentences else None
 
 
@@ -62,19 +62,21 @@ def _overall(run: Run) -> Iterator[str]:
         yield "No window has a non-empty expected answer: right answers prove nothing here."
 
 
-def _engine(run: Run, engine: str) -> Iterator[str]:
+def _engine(run: Run, engine: str) -> str:
+    sentences = []
     found = [outcome for asked, each in run.outcomes.items() if asked.engine == engine for outcome in each]
     if found:
-        yield _judgement(engine, found)
+        sentences.append(_judgement(found))
     tests = [each for each in run.functional if each.engine == engine and each.passed is not None]
     if tests:
         passed = sum(bool(each.passed) for each in tests)
-        yield f"{engine} passed {passed:,} of {counted(len(tests), 'functional test')}."
+        sentences.append(f"{passed:,} of {counted(len(tests), 'functional test')} passed.")
+    return f"{engine}: {' '.join(sentences)}"
 
 
-def _judgement(engine: str, found: list[Outcome]) -> str:
+def _judgement(found: list[Outcome]) -> str:
     right = sum(verdict_of(outcome) is Verdict.OK for outcome in found)
-    said = f"{engine}: {right:,} of {counted(len(found), 'run')} right"
+    said = f"{right:,} of {counted(len(found), 'run')} right"
     windows = sum(outcome.windows for outcome in found)
     if windows:
         share = sum(outcome.right for outcome in found)

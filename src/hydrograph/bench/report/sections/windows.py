@@ -25,7 +25,7 @@ from hydrograph.bench.report.document import (
 from hydrograph.bench.report.gather import Answered, Asked, Condition, Run
 from hydrograph.bench.report.sections.measures import counted, thin
 
-POINTS = 120_000
+POINTS = 240_000
 """Points of all series together: what a browser shows at once is little, but the page carries all of it."""
 LONGEST = 400
 """Points of one series; no screen shows more."""
