@@ -401,6 +401,20 @@ def test_published_figures_stand_next_to_this_run() -> None:
     assert rows(table) == (("Q1", 24122, None, 500, "ok"), ("Q9", "ok", None, None, None))
 
 
+def test_published_rows_say_measure_query_and_settings_in_any_order() -> None:
+    names = ("cmet Q1", "Q1 1,000 output", "output 100 q1", "verdict q2", "output q7")
+    origin = BARE.model_copy(update={"published": {name: {"CQELS": 1} for name in names}})
+    records = [
+        outcome(key("a", "q1", rate=100), output=68, executions_rate=5.0),
+        outcome(key("a", "q1", rate=1000), output=70, executions_rate=7.0),
+        outcome(key("a", "q2", rate=100), "syntax error"),
+    ]
+    cmet, output, verdict = blocks(section(shown(records, origin), "Published figures").blocks, Table)
+    assert rows(cmet) == (("cmet Q1", 1, 6),)
+    assert rows(output) == (("Q1 1,000 output", 1, 70), ("output 100 q1", 1, 68), ("output q7", 1, None))
+    assert rows(verdict) == (("verdict q2", 1, "syntax error"),)
+
+
 def test_queries_are_shown_with_features_and_texts() -> None:
     facts = QueryFacts(test="t", query="q1", text="A", texts={"e": "B"}, variables=("x",), features={"patterns": 2})
     found = section(shown([facts, facts.model_copy(update={"test": "u"})]), "Queries")

@@ -1,79 +1,121 @@
-"""The paper's figures next to those of this run."""
+"""The publication's figures next to those of this run.
+
+A row of the published table is called by what it speaks of, in any order: a query, a test, an engine, values of what is
+swept; and, where the experiment measures more than one thing, the measure. `q1`, `cmet q1`, `latency q3 1000` are such
+names. Beside it stand the figures of all that all of these words fit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from statistics import fmean
 
 from hydrograph.bench.report.document import Column, Format, Section, Table, Value, section
-from hydrograph.bench.report.gather import Condition, Run, natural
+from hydrograph.bench.report.gather import Asked, Run, natural
 from hydrograph.bench.report.sections.measures import worst
 from hydrograph.bench.results import Outcome, Setting
 
-_NUMBERS: tuple[tuple[str, Format, str, Callable[[Outcome], float | None]], ...] = (
-    ("executions a second", "rate", "1/s", lambda each: each.executions_rate),
-    ("median delay", "ms", "ms", lambda each: each.delay_median),
-    ("rows", "count", "", lambda each: each.output or None),
-)
+Measure = tuple[str, Format, str, Callable[[Outcome], float | None]]
+
+_EXECUTIONS: Measure = ("executions a second", "rate", "1/s", lambda each: each.executions_rate)
+_DELAY: Measure = ("median delay", "ms", "ms", lambda each: each.delay_median)
+_ROWS: Measure = ("rows", "count", "", lambda each: each.output or None)
+_LAST: Measure = ("last result", "seconds", "s", lambda e: None if e.last_result is None else e.last_result / 1000)
+_PRECISION: Measure = ("precision", "share", "", lambda each: each.precision)
+_RECALL: Measure = ("recall", "share", "", lambda each: each.recall)
+_MEMORY: Measure = ("peak memory", "megabytes", "MB", lambda each: each.memory_peak)
+
+MEASURES: dict[str, Measure | None] = {
+    "cmet": _EXECUTIONS,
+    "throughput": _EXECUTIONS,
+    "latency": _DELAY,
+    "delay": _DELAY,
+    "output": _ROWS,
+    "last": _LAST,
+    "precision": _PRECISION,
+    "recall": _RECALL,
+    "memory": _MEMORY,
+    "verdict": None,
+}
+"""What a row's measure is called; None stands for verdicts."""
 
 
 def published(run: Run) -> Section | None:
-    """Return the published table, each row beside what this run found for the query, test or engine of that name."""
-    rows = run.origin.published
-    if not rows:
-        return None
+    """Return a table for each measure, the published columns first."""
+    by_measure: dict[str, dict[str, Mapping[str, Setting | None]]] = {}
+    for name, row in run.origin.published.items():
+        measure = next((word for word in _words(name) if word in MEASURES and not _is_own(run, word)), "")
+        by_measure.setdefault(measure, {})[name] = row
+    return section("Published figures", *(_table(run, measure, rows) for measure, rows in by_measure.items()))
+
+
+def _table(run: Run, measure: str, rows: Mapping[str, Mapping[str, Setting | None]]) -> Table:
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    found = {name: _found(run, name) for name in rows}
-    columns = [
-        Column("", "text"),
-        *(Column(name, _format([r.get(name) for r in rows.values()]), group="published") for name in names),
-    ]
+    found = {name: _found(run, [word for word in _words(name) if word != measure]) for name in rows}
     extra: list[Column] = []
     values: dict[str, list[Value]] = {name: [] for name in rows}
-    for label, form, unit, measure in _NUMBERS:
+    for label, form, unit, figure in _measures(measure):
         for engine in run.engines:
-            cells = {name: _mean(some.get(engine, []), measure) for name, some in found.items()}
+            cells = {name: _mean(some.get(engine, []), figure) for name, some in found.items()}
             if any(cell is not None for cell in cells.values()):
                 extra.append(Column(engine, form, unit, group=f"this run: {label}"))
                 for name, cell in cells.items():
                     values[name].append(cell)
-    for engine in run.engines:
+    for engine in run.engines if measure in ("", "verdict") else ():
         words = {name: worst(some.get(engine, [])) for name, some in found.items()}
         if any(words.values()):
             extra.append(Column(engine, group="this run: verdict"))
             for name, outcome in words.items():
                 values[name].append(outcome.verdict if outcome is not None else None)
     beside = (
-        "A row's figures of this run are those of the query, test or engine of its name, over all its conditions and "
-        "repetitions; engines and machines differ, so compare relations, not values."
+        "Beside each row stand the means of this run over all that its name fits; engines and machines differ, so "
+        "compare relations, not values."
         if extra
-        else "No query, test or engine of this run bears the name of a row, so the figures stand alone."
+        else "Nothing in this run bears the name of a row, so the figures stand alone."
     )
-    table = Table(
+    columns = [Column(name, _format([row.get(name) for row in rows.values()]), group="published") for name in names]
+    return Table(
         f"Figures of the publication that this experiment repeats. {beside}",
-        (*columns, *extra),
+        (Column(""), *columns, *extra),
         tuple((name, *(rows[name].get(each) for each in names), *values[name]) for name in sorted(rows, key=natural)),
     )
-    return section("Published figures", table)
 
 
-def _found(run: Run, name: str) -> dict[str, list[Outcome]]:
-    """Return by engine the outcomes that a row's name speaks of."""
-    wanted = name.casefold()
+def _measures(name: str) -> tuple[Measure, ...]:
+    if not name:
+        return _EXECUTIONS, _DELAY, _ROWS
+    measure = MEASURES[name]
+    return () if measure is None else (measure,)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, without regard to case and thousands separators.
+
+    >>> _words("Q1, rate 1,000")
+    ['q1', 'rate', '1000']
+    """
+    return re.findall(r"\w+", re.sub(r"(?<=\d),(?=\d)", "", name.casefold()))
+
+
+def _is_own(run: Run, word: str) -> bool:
+    """Tell whether a word is the name of a test of this run rather than of a measure."""
+    return any(word in _words(condition.test) for condition in run.conditions)
+
+
+def _found(run: Run, wanted: list[str]) -> dict[str, list[Outcome]]:
+    """Return by engine the outcomes that all words fit."""
     by_engine: dict[str, list[Outcome]] = {}
     for asked, outcomes in run.outcomes.items():
-        if wanted in _names(asked.condition, asked.query, asked.engine):
+        if wanted and set(wanted) <= _known(asked):
             by_engine.setdefault(asked.engine, []).extend(outcomes)
     return by_engine
 
 
-def _names(condition: Condition, query: str, engine: str) -> set[str]:
-    """Return what a row can be called: a query, a test or an engine, or two of them, with or without settings."""
-    tests = (condition.test, condition.label)
-    names = {query, engine, *tests, f"{query} {engine}", f"{engine} {query}"}
-    names |= {f"{query} {test}" for test in tests} | {f"{test} {query}" for test in tests}
-    values = " ".join(str(value) for _, value in condition.settings)
-    return {name.casefold() for name in names | {f"{query} {values}"}}
+def _known(asked: Asked) -> set[str]:
+    condition, query, engine = asked
+    settings = [text for name, value in condition.settings for text in (name, str(value))]
+    return {word for text in (condition.test, query, engine, *settings) for word in _words(text)}
 
 
 def _mean(outcomes: list[Outcome], measure: Callable[[Outcome], float | None]) -> float | None:
