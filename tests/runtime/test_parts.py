@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 import hydrograph
 from hydrograph.runtime import run as running
+from hydrograph.runtime.placement import spark as spark_placement
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.replay import Ranks, parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 ROOT = Path(__file__).parents[2]
 VISITS = ROOT / "examples" / "data" / "visits.tnt"
@@ -44,6 +50,36 @@ def test_parts(text: str, location: Path, at_once: int, monkeypatch: pytest.Monk
         assert list(run.reports()) == together
         assert list(run.reports()) == together  # a second time, after the tables of the last part
     assert len(together) > 20
+
+
+@pytest.mark.spark
+def test_spark_keeps_what_is_not_asked_for_yet(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("rstream", "count", "order"):
+        query = hydrograph.query(QUERIES[name])
+        with query.over(BUILDING, placement="local") as run:
+            together = list(run.reports())
+        most = max(len(report.rows) for report in together)
+        monkeypatch.setattr(running, "_ROWS_AT_ONCE", 4 * most)
+        with query.over(BUILDING, placement="spark", session=spark) as run:
+            monkeypatch.setattr(spark_placement, "collect", noted := _Noted())
+            assert list(run.reports()) == together, name
+            monkeypatch.undo()
+        _, *parts = noted.rows  # first come the counts
+        assert max(parts) <= 4 * most
+        assert len(parts) > 2, name
+        assert sum(parts) == sum(len(report.rows) for report in together)
+
+
+class _Noted:
+    """Collects rows, and notes how many came at a time."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+
+    def __call__(self, frame: DataFrame) -> pa.Table:
+        table = frame.toArrow()
+        self.rows.append(table.num_rows)
+        return table
 
 
 def test_the_length_of_parts() -> None:

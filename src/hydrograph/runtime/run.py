@@ -111,10 +111,10 @@ class Run:
         if self.plan.reports is None:
             table, found = self._several([by_report(self.program), instants(self.program)])
             return replay.reports_at(self.plan, replay.found_instants(found), self._by_rank(table))
-        if self._local is not None:
-            parts = replay.parts(self.plan, self._ranks, self._rows_known, _ROWS_AT_ONCE)
-            if len(parts) > 1:
-                return self._reports_in_parts(self._local, parts)
+        known = self._rows_known or sum(known.rows for known in self._bounds.values())
+        parts = replay.parts(self.plan, self._ranks, known, _ROWS_AT_ONCE)
+        if len(parts) > 1:
+            return self._reports_in_parts(self._local, parts) if self._local is not None else self._reports_kept()
         rows = self._by_rank(self._rows(by_report))
         return replay.reports_of(self.plan, self._ranks, rows, self._with_content())
 
@@ -130,6 +130,19 @@ class Run:
             given = {**replay.parameters(self.plan, self.program, evaluated), "r_from": part.start}
             rows = self._by_rank(placed.rows(self.program, final, given))
             yield from replay.reports_of(self.plan, part, rows, held)
+
+    def _reports_kept(self) -> Iterator[Report]:
+        """Return the reports out of answers that Spark computes at once and keeps, so that few are in memory here."""
+        assert self._spark is not None
+        if self._observing is not None:  # nobody could look at what a kept frame has seen
+            self._open_surveyed()
+        held, start = self._with_content(), self._ranks.start
+        frame = self._spark.frame(self.program, by_report(self.program), self._parameters())
+        with sources.data_errors():
+            for end, table in self._spark.in_parts(frame, _ROWS_AT_ONCE):
+                yield from replay.reports_of(self.plan, Ranks(start, end), self._by_rank(table), held)
+                start = end
+        yield from replay.reports_of(self.plan, Ranks(start, self._ranks.end), {}, held)
 
     def _by_rank(self, table: pa.Table) -> RowsByRank:
         return RowsByRank(self.program, table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
@@ -139,6 +139,22 @@ class Spark:
             return rows.localCheckpoint(eager=eager)
         finally:
             self.session.conf.set(setting, before)
+
+    def in_parts(self, frame: DataFrame, at_once: int) -> Iterator[tuple[int, pa.Table]]:
+        """Give the rows of a frame by ascending ranks `r`, about `at_once` of them in the driver's memory at a time.
+
+        With each part comes the rank that it ends before. The rows stay with the executors until they are asked for.
+        """
+        kept = self.keep(frame)
+        counted = collect(kept.groupBy("r").count().orderBy("r"))
+        start, rows = None, 0
+        for rank, count in zip(*(counted.column(name).to_pylist() for name in ("r", "count")), strict=True):
+            if start is not None and rows + count > at_once:
+                yield rank, collect(kept.where((kept["r"] >= start) & (kept["r"] < rank)))
+                start, rows = rank, 0
+            start, rows = rank if start is None else start, rows + count
+        if start is not None:
+            yield rank + 1, collect(kept.where(kept["r"] >= start))
 
     def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
         """Return the rows of `final` in the driver's memory."""
