@@ -53,7 +53,7 @@ def test_both_placements_agree_and_the_session_stays(spark: SparkSession, tmp_pa
     source = open_stream(str(ROOMS / "building.tnt"), name=STREAM)
     write_arrow(events_as_arrow(source), tmp_path / "building", salt=source.salt)
     views = len(spark.catalog.listTables())
-    for name in ("meet", "mean", "hot"):
+    for name in ("meet", "mean"):
         query = hydrograph.query(text(name))
         with query.over(source, ROOMS / "building.nt", placement="local") as run:
             local = list(run.reports())

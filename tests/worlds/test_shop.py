@@ -119,6 +119,7 @@ def test_batches_follow_the_rate() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_stream_is_numbered_timed_and_knows_its_repetitions(spark: SparkSession, tmp_path: Path) -> None:
     model = tmp_path / "small.model"
     model.write_text(_few(load_text()), "utf-8")
