@@ -24,7 +24,7 @@ import pyarrow as pa
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
-from hydrograph.live.query import LiveQuery, Settings
+from hydrograph.live.query import Driver, LiveQuery, Settings
 from hydrograph.live.runner import Out
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
@@ -101,8 +101,10 @@ class Query:
         bad: str = "skip",
         sync: bool = False,
         placement: str = "auto",
+        driver: str = "loop",
         master: str | None = None,
         memory: str | None = None,
+        session: SparkSession | None = None,
     ) -> LiveQuery:
         """Bind unbounded streams to the query; what comes back can be started, watched and stopped.
 
@@ -110,7 +112,8 @@ class Query:
         growing directory. The `checkpoint` is where the query goes on after a stop; `results` gets every unit exactly
         once, and `on_unit` too, except that it may get the last ones again after a crash. `lateness` is how many
         milliseconds late elements still count, `idle` after how many seconds a silent stream is not waited for, and
-        times more than `max_ahead` milliseconds in the future are held back.
+        times more than `max_ahead` milliseconds in the future are held back. With the `driver` spark, or the placement
+        spark, Structured Streaming reads the sources and calls the query.
         """
         pairs = streams.items() if isinstance(streams, Mapping) else streams
         settings = Settings(
@@ -121,8 +124,10 @@ class Query:
             bad=bad,
             sync=sync,
             placement=_placement(placement),
+            driver=Driver(driver),
             master=master,
             memory=memory,
+            session=session,
         )
         return LiveQuery(
             plan(self.algebra, self.profile, t0),

@@ -27,6 +27,41 @@ _RECENT_ROWS = 1_000_000
 """Rows of the newest frames that are kept, so that nobody reads from the disk what has just come."""
 
 
+def log_end(files: Files, directory: str, known: int = 0) -> int:
+    """Return the offset behind the last whole frame, for a reader in another process; `known` is one before it."""
+    starts = sorted(int(name.removesuffix(".log")) for name in files.names(directory) if name.endswith(".log"))
+    end = known
+    for first in starts:
+        if first >= known or first == starts[-1]:
+            data = files.read(f"{directory}/{first:020d}.log") or b""
+            at = max(0, end - first)
+            while at + _HEAD.size <= len(data):
+                _, length, _, _, _ = _HEAD.unpack_from(data, at)
+                if at + _HEAD.size + length > len(data):
+                    break
+                at += _HEAD.size + length
+            end = max(end, first + at)
+    return end
+
+
+def read_log(files: Files, directory: str, start: int, end: int) -> Iterator[Chunk]:
+    """Return the frames between two offsets, in any process; raise DataError if they are gone."""
+    starts = sorted(int(name.removesuffix(".log")) for name in files.names(directory) if name.endswith(".log"))
+    if not starts or start < starts[0]:
+        raise DataError(f"the log {directory} begins at {starts[0] if starts else 0}, expected {start}")
+    at = start
+    for number, first in enumerate(starts):
+        behind = starts[number + 1] if number + 1 < len(starts) else None
+        if (behind is not None and behind <= at) or first >= end:
+            continue
+        for chunk, _ in _frames(files.read(f"{directory}/{first:020d}.log") or b"", first, at):
+            if chunk.start == at and chunk.end <= end:
+                at = chunk.end
+                yield chunk
+    if at != end:
+        raise DataError(f"the log {directory} can be read up to {at}, expected {end}")
+
+
 class AppendLog:
     """The log below one directory; one writer, any number of readers in this process."""
 
@@ -89,24 +124,8 @@ class AppendLog:
             recent = [chunk for chunk in self._recent if start <= chunk.start and chunk.end <= end]
         behind = recent[0].start if recent else end
         if start < behind:
-            yield from self._from_files(start, behind)
+            yield from read_log(self._files, self._directory, start, behind)
         yield from recent
-
-    def _from_files(self, start: int, end: int) -> Iterator[Chunk]:
-        starts = self._starts()
-        if not starts or start < starts[0]:
-            raise DataError(f"the log {self._directory} begins at {starts[0] if starts else 0}, expected {start}")
-        at = start
-        for number, first in enumerate(starts):
-            behind = starts[number + 1] if number + 1 < len(starts) else None
-            if (behind is not None and behind <= at) or first >= end:
-                continue
-            for chunk, _ in _frames(self._files.read(self._name(first)) or b"", first):
-                if chunk.start == at and chunk.end <= end:
-                    at = chunk.end
-                    yield chunk
-        if at != end:
-            raise DataError(f"the log {self._directory} can be read up to {at}, expected {end}")
 
     def forget(self, before: int) -> None:
         """Remove segments that lie before an offset."""
@@ -116,9 +135,9 @@ class AppendLog:
                 self._files.remove(self._name(first))
 
 
-def _frames(data: bytes, start: int) -> Iterator[tuple[Chunk, int]]:
-    """Return the frames of a segment that are whole, each with the number of its last element."""
-    at = 0
+def _frames(data: bytes, start: int, begin: int = 0) -> Iterator[tuple[Chunk, int]]:
+    """Return the whole frames of a segment from an offset on, each with the number of its last element."""
+    at = max(0, begin - start)
     while at + _HEAD.size <= len(data):
         magic, length, checksum, number, rejected = _HEAD.unpack_from(data, at)
         body = data[at + _HEAD.size : at + _HEAD.size + length]

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hydrograph.errors import RunError, UsageError
 from hydrograph.live.arrivals import partition_of
@@ -22,17 +23,30 @@ from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.streams import LiveStream
+from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.given import Placement
 from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Plan
+from hydrograph.runtime.session import spark_session
 from hydrograph.streams.static import StaticGraphs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 STATUS = "status.json"
 _STATUS_EVERY = 1.0
 _WAIT = 0.05
 """Seconds after which the loop looks around though nobody has woken it."""
+
+
+class Driver(StrEnum):
+    """Who calls the step: a plain loop, or Spark Structured Streaming."""
+
+    LOOP = "loop"
+    SPARK = "spark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +64,11 @@ class Settings:
     placement: Placement = Placement.AUTO
     master: str | None = None
     memory: str | None = None
+    driver: Driver = Driver.LOOP
     threads: int | None = None
+    local_rows: int = 5_000_000
+    """Rows of state beyond which a query that may run anywhere moves to Spark."""
+    session: SparkSession | None = None
     linger: float = 0.0
     """Seconds that a batch waits for more to come: fewer and larger batches."""
 
@@ -83,7 +101,9 @@ class LiveQuery:
         _check(plan, self.inputs)
         partitions = tuple(each.name for each in self.inputs)
         query = Registered(name=name, plan=plan, lateness=settings.lateness, partitions=partitions)
-        self.placed = self._stack.enter_context(Local(settings.threads))
+        self.urls = [url for _, url in streams]
+        self.placed = self._placement()
+        self._stack.enter_context(self.placed)
         self.runner = Runner(
             Stepper(query, static, self.placed),
             self.inputs,
@@ -93,7 +113,24 @@ class LiveQuery:
             about={"query": name, "version": query.version, "plan": fingerprint(plan)},
             idle_after=settings.idle_after,
         )
+        self.runner.progress.placement = "local" if isinstance(self.placed, Local) else "spark"
         self._written = 0.0
+
+    def _placement(self) -> Local | Spark:
+        if self.settings.placement is Placement.SPARK:
+            return Spark(self._session())
+        return Local(self.settings.threads)
+
+    def _session(self) -> SparkSession:
+        return self.settings.session or spark_session(self.settings.master, self.settings.memory)
+
+    def _move(self) -> None:
+        """Let Spark evaluate from now on: the windows have outgrown the driver. No report is lost: the state stays."""
+        if self.settings.placement is Placement.AUTO and isinstance(self.placed, Local):
+            self.placed = self._stack.enter_context(Spark(self._session()))
+            stepper = self.runner.stepper
+            self.runner.stepper = Stepper(stepper.query, stepper.static, self.placed)
+            self.runner.progress.placement = "spark"
 
     @property
     def streams(self) -> Mapping[str, LiveStream]:
@@ -136,19 +173,50 @@ class LiveQuery:
             for each in self.inputs:
                 each.source.start(self._woken.set)
             ready()
-            while not self._stopping.is_set() and not self.runner.is_over:
-                self._turn()
-                waited = Stopwatch()
-                self._woken.clear()
-                if not self.runner.once():
-                    self._woken.wait(_WAIT)
-                    if self.settings.linger:
-                        time.sleep(self.settings.linger)
-                    self.runner.progress.waited(waited.total)
-                self._write_status()
+            if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
+                self._run_on_spark()
+            else:
+                self._run_here()
             self._write_status(force=True)
         finally:
             self.close()
+
+    def _run_here(self) -> None:
+        while not self._stopping.is_set() and not self.runner.is_over:
+            self._turn()
+            waited = Stopwatch()
+            self._woken.clear()
+            if not self.runner.once():
+                self._woken.wait(_WAIT)
+                if self.settings.linger:
+                    time.sleep(self.settings.linger)
+                self.runner.progress.waited(waited.total)
+            self._write_status()
+
+    def _run_on_spark(self) -> None:
+        logs = [self._log_of(each) for each in self.inputs]
+        driver = StructuredDriver(
+            self.runner,
+            self.inputs,
+            reachable_inputs(self.inputs, self.urls, logs, self.settings.bad),
+            self._session(),
+            _below(self.settings.checkpoint, f"spark/{self.runner.epoch:08d}"),
+        )
+        query = driver.start()
+        try:
+            while not self._stopping.is_set() and not self.runner.is_over:
+                if not query.isActive:
+                    raise query_error(query)
+                driver.between(self._turn)
+                driver.tick()
+                self._write_status()
+                self._woken.clear()
+                self._woken.wait(_WAIT)
+        finally:
+            driver.stop(query)
+
+    def _log_of(self, each: Input) -> str:
+        return _below(self.settings.checkpoint, f"sources/{_log_name(each.stream, each.number)}")
 
     def close(self) -> None:
         """Close what is open."""
@@ -195,7 +263,9 @@ class LiveQuery:
             done.wait()
 
     def _turn(self) -> None:
-        """Do between two batches what somebody asked for."""
+        """Do between two batches what somebody asked for, and what has become necessary."""
+        if self.runner.state.size > self.settings.local_rows:
+            self._move()
         with self._turn_lock:
             turns, self._turns = self._turns, []
         for turn in turns:
@@ -233,11 +303,15 @@ def _inputs(streams: Sequence[tuple[Iri, str]], settings: Settings) -> list[Inpu
     inputs: list[Input] = []
     for stream, location in streams:
         number = sum(each.stream == stream for each in inputs)
-        name = hashlib.sha256(partition_of(stream, number).encode()).hexdigest()[:12]
+        name = _log_name(stream, number)
         log = files_at(_below(settings.checkpoint, f"sources/{name}"), sync=settings.sync)
         source = open_source(stream, location, log, partition=number, bad=settings.bad)
         inputs.append(Input(stream, source, number))
     return inputs
+
+
+def _log_name(stream: Iri, number: int) -> str:
+    return hashlib.sha256(partition_of(stream, number).encode()).hexdigest()[:12]
 
 
 def _below(location: str, name: str) -> str:

@@ -7,7 +7,7 @@ came of it. Whoever starts again reads the log from the oldest offset that matte
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -94,10 +94,7 @@ class Runner:
 
     def _read(self, start: Mapping[Partition, int], end: Mapping[Partition, int]) -> Iterable[Arrival]:
         for each in self.inputs:
-            first, last = start.get(each.name, 0), end.get(each.name, 0)
-            if first < last:
-                for chunk in each.source.read(first, last):
-                    yield Arrival(each.stream, chunk.events, chunk.start, chunk.end, each.number, chunk.rejected)
+            yield from self.read(each, start.get(each.name, 0), end.get(each.name, 0))
 
     def replace_static(self, version: int) -> None:
         """Record with the batches that follow which version of the static data they see (S27)."""
@@ -108,16 +105,19 @@ class Runner:
         watch = Stopwatch()
         arrivals = self._new()
         watch.lap("read")
+        return self.arrived(arrivals, watch)
+
+    def arrived(self, arrivals: Sequence[Arrival], watch: Stopwatch) -> bool:
+        """Work off arrivals, and what is to be done because a source has ended or is silent."""
         ended = tuple(each.name for each in self.inputs if self._is_over(each, arrivals))
         now = self.clock()
         for arrival in arrivals:
             self._heard[arrival.name] = now
-        idle = (
-            () if self.idle_after is None else tuple(p for p, at in self._heard.items() if now - at > self.idle_after)
-        )
+        quiet = self.idle_after
+        idle = () if quiet is None else tuple(name for name, at in self._heard.items() if now - at > quiet)
         before = self.record.decision
         unchanged = (*sorted(ended),) == before.ended and (*sorted({*idle}),) == before.idle
-        if not arrivals and (unchanged or (self.record.decision.batch == 0 and not ended)):
+        if not arrivals and (unchanged or (before.batch == 0 and not ended)):
             return False
         self.take(arrivals, watch, idle=idle, ended=ended)
         return True
@@ -169,15 +169,18 @@ class Runner:
         for each in self.inputs:
             first, last = self.record.decision.end.get(each.name, 0), each.source.end()
             rows = 0
-            if first < last:
-                for chunk in each.source.read(first, last):
-                    arrivals.append(
-                        Arrival(each.stream, chunk.events, chunk.start, chunk.end, each.number, chunk.rejected)
-                    )
-                    rows += chunk.events.num_rows
-                    if rows >= self.most_rows:
-                        break
+            for arrival in self.read(each, first, last):
+                arrivals.append(arrival)
+                rows += arrival.events.num_rows
+                if rows >= self.most_rows:
+                    break
         return arrivals
+
+    def read(self, each: Input, start: int, end: int) -> Iterator[Arrival]:
+        """Return what lies between two offsets of an input."""
+        if start < end:
+            for chunk in each.source.read(start, end):
+                yield Arrival(each.stream, chunk.events, chunk.start, chunk.end, each.number, chunk.rejected)
 
     def _is_over(self, each: Input, arrivals: Sequence[Arrival]) -> bool:
         """Tell whether a source has ended and all of it has been read, with these arrivals."""
@@ -185,6 +188,11 @@ class Runner:
             return False
         ends = [arrival.end for arrival in arrivals if arrival.name == each.name]
         return max(ends, default=self.record.decision.end.get(each.name, 0)) >= each.source.end()
+
+    @property
+    def epoch(self) -> int:
+        """The number of this driver's lease."""
+        return self._lease.epoch
 
     @property
     def is_over(self) -> bool:

@@ -8,6 +8,7 @@ name that begins with `.` or `_`, and rename them.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from hydrograph.streams.formats.tnt import FILE_BITS, BadLines, Tally, batch
 from hydrograph.streams.registry import PARQUET, looked_at
 from hydrograph.streams.sources import RecordedStream
 
-_INDEX = "files.index"
+INDEX = "files.index"
 _END = "_END"
 _POLL = 0.02
 """Seconds between two looks into the directory."""
@@ -53,7 +54,7 @@ class DirectorySource:
 
     def __post_init__(self) -> None:
         """Read which files were seen before."""
-        data = self.given.log.read(_INDEX) or b""
+        data = self.given.log.read(INDEX) or b""
         for line in data.splitlines(keepends=True):
             try:
                 self._names.append(json.loads(unframed(line)))
@@ -77,11 +78,12 @@ class DirectorySource:
 
     def end(self) -> int:
         """Return how many files there are."""
-        present = {file.name for file in self.path.iterdir()}
+        with os.scandir(self.path) as entries:
+            present = {entry.name for entry in entries if entry.name in self._known or entry.is_file()}
         new = sorted(name for name in present - self._known if not name.startswith((".", "_")))
         if new:
             data = b"".join(framed(json.dumps(name)) for name in new)
-            self.given.log.append(_INDEX, self._length, data)
+            self.given.log.append(INDEX, self._length, data)
             self._length += len(data)
             self._names += new
             self._known |= set(new)

@@ -1,0 +1,185 @@
+"""Sources: what comes in by any road is what replay reads from a file, and can be read again."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hydrograph import api
+from hydrograph.errors import DataError, UsageError
+from hydrograph.live.files import LocalFiles
+from hydrograph.live.log import AppendLog
+from hydrograph.live.sink import read_units
+from hydrograph.live.sources.registry import open_source
+from hydrograph.live.sources.source import Source
+from hydrograph.live.units import Unit
+from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.streams.sources import events_as_arrow, open_stream
+
+STREAM = "urn:stream"
+QUERY = "SELECT ?s ?o FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 2s STEP 1s] { WINDOW <urn:w> { ?s ?p ?o } }"
+LINES = [f"{t}\t<urn:s{t % 7}> <urn:p> {'_:b' if t % 5 == 0 else f'<urn:o{t % 3}>'} .\n" for t in range(0, 9000, 250)]
+GROUPS = [f"{t}:{t}\t<urn:s> <urn:p> <urn:o{n}> .\n" for t in range(0, 4000, 500) for n in range(3)]
+
+
+def replayed(file: Path) -> list[str]:
+    with api.query(QUERY).over(str(file), placement="local") as run:
+        return [report.json("query") for report in run.reports()]
+
+
+def lived(url: str, checkpoint: Path, work: Callable[[], None] = lambda: None) -> list[str]:
+    units: list[Unit] = []
+    live = api.query(QUERY).live({STREAM: url}, checkpoint=checkpoint, on_unit=units.append)
+    live.start()
+    work()
+    assert live.wait(30)
+    return [unit.text for unit in units]
+
+
+def rows_of(source: Source) -> pa.Table:
+    return pa.concat_tables([chunk.events for chunk in source.read(0, source.end())])
+
+
+def test_a_directory_is_read_as_replay_reads_it(tmp_path: Path) -> None:
+    inside = tmp_path / "in"
+    inside.mkdir()
+    for number in range(3):
+        (inside / f"{number}.tnt").write_text("".join(LINES[number * 12 : (number + 1) * 12]))
+    expected = replayed(inside)
+    (inside / "_END").touch()
+    assert lived(str(inside), tmp_path / "checkpoint") == expected
+
+
+def test_a_directory_keeps_the_order_in_which_files_were_seen(tmp_path: Path) -> None:
+    (tmp_path / "b.tnt").write_text(LINES[0])
+    log = LocalFiles(tmp_path / "log")
+    first = open_source(Iri(STREAM), str(tmp_path), log)
+    assert first.end() == 1
+    (tmp_path / "a.tnt.gz").write_bytes(gzip.compress(LINES[1].encode()))
+    assert first.end() == 2
+    again = open_source(Iri(STREAM), str(tmp_path), log)
+    assert rows_of(again).equals(rows_of(first))
+    assert rows_of(again).column("t").to_pylist() == [0, 250]
+    (tmp_path / "b.tnt").unlink()
+    with pytest.raises(DataError, match="is gone"):
+        rows_of(again)
+
+
+@pytest.mark.parametrize("lines", [LINES, GROUPS], ids=["lines", "groups"])
+def test_a_socket_that_is_cut_loses_nothing(tmp_path: Path, lines: list[str]) -> None:
+    file = tmp_path / "all.tnt"
+    file.write_text("".join(lines))
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+
+    def serve() -> None:
+        half = len(lines) // 2 // 3 * 3
+        for part in (lines[:half], lines[half:]):
+            connection, _ = server.accept()
+            with connection:
+                for at in range(0, len(data := "".join(part).encode()), 100):
+                    connection.sendall(data[at : at + 100])
+
+    threading.Thread(target=serve, daemon=True).start()
+    units: list[Unit] = []
+    live = api.query(QUERY).start(
+        {STREAM: f"tcp://127.0.0.1:{port}"}, checkpoint=tmp_path / "checkpoint", on_unit=units.append, idle=1.0
+    )
+    expected = replayed(file)
+    for _ in range(300):
+        if live.wait(0.1) or len(units) >= len(expected):
+            break
+    live.stop()
+    server.close()
+    assert [unit.text for unit in units] == expected
+
+
+def test_sent_elements_are_there_after_a_restart(tmp_path: Path) -> None:
+    settings = {"checkpoint": tmp_path / "checkpoint", "results": tmp_path / "results"}
+    for start in (0, 5000):
+        live = api.query(QUERY).start({STREAM: "push:"}, **settings)
+        stream = live.streams[STREAM]
+        for t in range(start, start + 5000, 500):
+            stream.send(t, f"<urn:s> <urn:p> <urn:o{t}> .", Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:always")))
+        if start:
+            stream.end()
+            assert live.wait(30)
+        else:
+            live.stop()
+    file = tmp_path / "all.tnt"
+    lines = [f"{t}:1\t<urn:s> <urn:p> <urn:{o}> .\n" for t in range(0, 10_000, 500) for o in (f"o{t}", "always")]
+    file.write_text("".join(lines))
+    assert [text for _, text in read_units(LocalFiles(tmp_path / "results"))] == replayed(file)
+
+
+def test_what_can_not_be_read_is_counted(tmp_path: Path) -> None:
+    live = api.query(QUERY).start({STREAM: "push:"}, checkpoint=tmp_path / "checkpoint")
+    stream = live.streams[STREAM]
+    stream.send_lines(["0\t<urn:s> <urn:p> <urn:o> .", "nonsense", "1500\t<urn:s> <urn:p> <urn:o> ."])
+    with pytest.raises(DataError):
+        stream.send(5, "<urn:s> <urn:p>")
+    stream.end()
+    assert live.wait(30)
+    status = live.status()
+    assert (status["used"], status["rejected"], status["late_dropped"]) == (2, 1, 0)
+
+
+def test_other_formats_come_through_a_socket(tmp_path: Path) -> None:
+    tnt = tmp_path / "all.tnt"
+    tnt.write_text("".join(line for line in LINES if "_:" not in line))
+    quads = tmp_path / "all.nq"
+    from hydrograph.cli.main import main
+
+    main(["convert", str(tnt), str(quads)])
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(quads.read_bytes())
+
+    threading.Thread(target=serve, daemon=True).start()
+    url = f"tcp://127.0.0.1:{server.getsockname()[1]}?format=nquads&end=close"
+    assert lived(url, tmp_path / "checkpoint") == replayed(quads)
+    server.close()
+
+
+def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
+    file = tmp_path / "all.tnt"
+    file.write_text("".join(LINES))
+    table = events_as_arrow(open_stream(str(file), name=STREAM)).read_all()
+    files = LocalFiles(tmp_path / "log")
+    log = AppendLog(files, "log")
+    ends = [log.append(table.slice(at, 6), at + 6, rejected=at) for at in range(0, 36, 6)]
+    again = AppendLog(LocalFiles(tmp_path / "log"), "log")
+    assert (again.end, again.number) == (ends[-1], 36)
+    assert pa.concat_tables([chunk.events for chunk in again.read(0, ends[-1])]).equals(table)
+    assert [chunk.rejected for chunk in again.read(ends[0], ends[2])] == [6, 12]
+    segment = next((tmp_path / "log" / "log").iterdir())
+    segment.write_bytes(segment.read_bytes()[:-3])
+    torn = AppendLog(LocalFiles(tmp_path / "log"), "log")
+    assert torn.end == ends[-2]
+    torn.append(table.slice(30, 6), 36)
+    assert pa.concat_tables([chunk.events for chunk in torn.read(0, torn.end)]).equals(table)
+    with pytest.raises(DataError, match="can be read up to"):
+        list(AppendLog(LocalFiles(tmp_path / "log"), "log").read(0, ends[-1] + 7))
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("gopher://host", "no source for"),
+        ("tcp://host", "expected tcp://host:port"),
+        ("nowhere", "expected a directory"),
+        ("push:?format=nonsense", "no format named"),
+    ],
+)
+def test_wrong_urls_are_refused(tmp_path: Path, url: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        open_source(Iri(STREAM), url, LocalFiles(tmp_path))

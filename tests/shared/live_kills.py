@@ -1,0 +1,90 @@
+"""Real processes that are killed at named points, over a directory that grows; what stands in the end is compared."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from hydrograph import api
+from hydrograph.live.failpoints import VARIABLE
+from hydrograph.live.files import LocalFiles
+from hydrograph.live.sink import read_units
+
+STREAM = "http://example.org/visits"
+QUERY = """
+PREFIX : <http://example.org/>
+REGISTER ISTREAM :rooms AS
+SELECT ?a ?b ?room FROM NAMED WINDOW :w ON :visits [RANGE 4s STEP 1s]
+WHERE { WINDOW :w { ?a :detectedAt ?room . ?b :detectedAt ?room FILTER(STR(?a) < STR(?b)) } }
+"""
+
+
+@dataclass(slots=True)
+class Site:
+    """A query, its directory and what its drivers leave."""
+
+    root: Path
+    seed: int
+    files: int = 24
+    kills: int = field(init=False, default=0)
+    lines: list[str] = field(init=False, default_factory=list)
+    _given: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Draw the stream; files are given out one by one."""
+        rng = Random(self.seed)
+        for number in range(self.files * 10):
+            t = number * 120 + rng.randrange(-150, 150)
+            who, where = rng.randrange(6), rng.randrange(3)
+            names = [f"<http://example.org/{name}>" for name in (f"p{who}", "detectedAt", f"r{where}")]
+            self.lines.append(f"{max(0, t)}\t{' '.join(names)} .\n")
+        (self.root / "in").mkdir()
+        (self.root / "query.rq").write_text(QUERY)
+
+    def give(self, number: int) -> None:
+        """Let so many files appear."""
+        for _ in range(number):
+            if self._given < self.files:
+                part = self.root / "in" / f"_{self._given:04d}.tnt"
+                part.write_text("".join(self.lines[self._given * 10 : (self._given + 1) * 10]))
+                part.rename(part.with_name(part.name[1:]))
+                self._given += 1
+        if self._given == self.files:
+            (self.root / "in" / "_END").touch()
+
+    def run(self, fail: str | None = None, *, placement: str = "local") -> subprocess.CompletedProcess[str]:
+        """Run a driver until it dies, or the stream ends."""
+        command = [
+            *(sys.executable, "-m", "hydrograph", "run", "--follow", "-f", "query.rq", "--stream", f"{STREAM}=in"),
+            *("--checkpoint", "checkpoint", "--results", "results", "--lateness", "300", "--placement", placement),
+        ]
+        environment = {**os.environ, **({VARIABLE: fail} if fail else {})}
+        ran = subprocess.run(
+            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        if ran.returncode == -signal.SIGKILL:
+            self.kills += 1
+        return ran
+
+    def found(self) -> list[str]:
+        """Return the units that stand."""
+        return [text for _, text in read_units(LocalFiles(self.root / "results"))]
+
+    def expected(self) -> list[str]:
+        """Return what replay gives."""
+        recorded = self.root / "all.tnt"
+        recorded.write_text("".join(self.lines))
+        query = api.query(QUERY)
+        with query.over({STREAM: str(recorded)}, placement="local") as run:
+            return [report.json(query.algebra.name or "query") for report in run.reports()]
+
+    def lost_and_doubled(self) -> tuple[int, int]:
+        """Return how many units are missing, and how many stand more than once or should not stand at all."""
+        found, expected = Counter(self.found()), Counter(self.expected())
+        return (expected - found).total(), (found - expected).total()
