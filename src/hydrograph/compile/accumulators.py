@@ -96,9 +96,13 @@ def _sum(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulat
     """
     part = argument.part
     kind = part(Part.KIND)
-    bound, numeric = sql.not_null(part(Part.ID)), sql.not_null(part(Part.NUMBER))
-    unfit = sql.all_of([sql.one_of(kind.copy(), (Kind.INTEGER, Kind.DECIMAL)), sql.is_null(part(Part.DECIMAL))])
-    wrong = sql.any_of([sql.all_of([bound, sql.negate(numeric)]), sql.paren(unfit)])
+    bound = sql.not_null(part(Part.ID))
+    # Every number is exact, or else is in the column for those that are not.
+    known = sql.not_null(part(Part.DECIMAL))
+    if not exact:
+        inexact = sql.all_of([sql.one_of(kind.copy(), _INEXACT), sql.not_null(part(Part.NUMBER))])
+        known = sql.paren(sql.any_of([known, sql.paren(inexact)]))
+    wrong = sql.all_of([bound, sql.negate(known)])
     if not argument.certain:
         wrong = sql.any_of([wrong, sql.paren(argument.missing.copy())])
     c, e, d, s, g, f, b, x = (f"{stem}_{letter}" for letter in "cedsgfbx")

@@ -21,7 +21,7 @@ from hydrograph.compile.sweep import PRESENT, Work, marked_rows, plain, swept
 from hydrograph.rdf.terms import Variable
 
 _ROW_FIRST = "row_first"
-_SUMMED: Parts = frozenset({Part.ID, Part.KIND, Part.NUMBER, Part.DECIMAL})
+_SUMMED: Parts = frozenset({Part.ID, Part.KIND, Part.DECIMAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Grouping:
     implicit: bool
 
 
-def group_demand(grouping: Grouping, demand: Demand) -> dict[Variable, Parts]:
-    """Return what a group reads of its input."""
+def group_demand(grouping: Grouping, demand: Demand, *, exact: bool) -> dict[Variable, Parts]:
+    """Return what a group reads of its input; `exact` if there are no floats and doubles."""
     wanted = {key: frozenset({Part.ID}) | demand.get(key, frozenset()) for key in grouping.keys}
     for _, aggregate in grouping.aggregates:
         argument = _argument(aggregate)
         if argument is not None:
-            wanted[argument] = wanted.get(argument, frozenset()) | _reads(aggregate)
+            wanted[argument] = wanted.get(argument, frozenset()) | _reads(aggregate, exact=exact)
         elif aggregate.distinct:
             wanted |= {each: wanted.get(each, frozenset()) | {Part.ID} for each in grouping.everything}
     for lexical in grouping.lexical.values():
@@ -51,12 +51,12 @@ def group_demand(grouping: Grouping, demand: Demand) -> dict[Variable, Parts]:
     return wanted
 
 
-def _reads(aggregate: Aggregate) -> Parts:
+def _reads(aggregate: Aggregate, *, exact: bool) -> Parts:
     match aggregate.name:
         case "COUNT":
             return frozenset({Part.ID})
         case "SUM" | "AVG":
-            return _SUMMED
+            return _SUMMED if exact else _SUMMED | {Part.NUMBER}
         case "MIN" | "MAX" | "SAMPLE" | "GROUP_CONCAT":
             return frozenset(Part)
 

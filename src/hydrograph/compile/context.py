@@ -26,7 +26,7 @@ class Inputs:
     broadcast: bool = True
     """Whether static graphs are small enough to be sent to every task."""
     exact_numbers: bool = False
-    """Whether the data is known to hold no xsd:float and xsd:double, so that every sum is exact."""
+    """Whether neither data nor query is known to have a float or a double, so that every sum is exact."""
     quads: StaticInput | None = None
     """The static named graphs: the columns of a triple and its graph, `g` and `g_id`."""
     graphs: StaticInput | None = None

@@ -366,7 +366,9 @@ def _grouped(compilation: Compilation, pattern: Group, scope: Scope, demand: Dem
         aggregates.append((output, replace(aggregate, argument=argument, distinct=distinct_terms)))
     everything = visible(pattern.inner)
     grouping = Grouping(pattern.keys, tuple(aggregates), everything, lexical, implicit=pattern.implicit)
-    rows = compile_pattern(compilation, inner, scope, group_demand(grouping, demand))
+    rows = compile_pattern(
+        compilation, inner, scope, group_demand(grouping, demand, exact=compilation.inputs.exact_numbers)
+    )
     return group(compilation, rows, grouping, scope)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from hydrograph.algebra.inexact import makes_inexact
 from hydrograph.algebra.nodes import Bgp, Filter, Join, Pattern, Project, Window
 from hydrograph.algebra.queries import ContinuousQuery, NamedWindow, Select, StreamOperator
 from hydrograph.algebra.walk import children
@@ -46,6 +47,7 @@ class Facts:
     """Whether a static default graph is given."""
     broadcast: bool = True
     exact_numbers: bool = False
+    """Whether neither streams nor static data hold floats and doubles."""
     named: bool = False
     """Whether static named graphs are given."""
     within: Range = EVERYTHING
@@ -131,7 +133,7 @@ class Plan:
             keys=keys,
             chunking=chunking,
             broadcast=facts.broadcast,
-            exact_numbers=facts.exact_numbers,
+            exact_numbers=facts.exact_numbers and not makes_inexact(self.pattern),
             quads=StaticInput(f"{prefix}{QUADS}") if facts.named else None,
             graphs=StaticInput(f"{prefix}{GRAPHS}") if facts.named else None,
             merged=self.query.dataset.default if facts.named else (),

@@ -13,7 +13,8 @@ from hydrograph.bench.oracle.evaluate import Report as Expected
 from hydrograph.compile.finals import by_report
 from hydrograph.compile.program import Chunking, Program
 from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, encode
-from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.rdf.terms import Iri, Literal, Triple
+from hydrograph.rdf.vocab import XSD_DOUBLE, XSD_FLOAT
 from hydrograph.runtime import replay
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark
@@ -23,6 +24,7 @@ from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.streams.schema import EVENTS, TRIPLES
 from hydrograph.windows.stream import Element
 
+_INEXACT = (XSD_FLOAT, XSD_DOUBLE)
 CASE = "case_number"
 """The hidden key that keeps many streams apart in one plan."""
 
@@ -77,7 +79,7 @@ def answer(
     planned = case_plan(case)
     reported = case_ranks(planned, case.elements, case) if ranks is None else ranks
     chunks = Chunking(chunk_windows * replay.overlap(planned), 4) if chunk_windows else None
-    program = planned.program(Facts({}, static=True), chunks)
+    program = planned.program(_facts(case, [case.elements]), chunks)
     placed.forget()
     for stream in program.streams:
         placed.add_table(stream.name, encode_elements(case.elements[stream.stream]))
@@ -111,7 +113,7 @@ def answer_many(
     assert case.until is not None, "streams of one plan share their report range"
     reported = replay.report_ranks(planned, None, case.from_, case.until)
     chunks = Chunking(chunk_windows * replay.overlap(planned), 4) if chunk_windows else None
-    program = planned.program(Facts({}, static=True), chunks, keys=(CASE,), prefix=placed.prefix)
+    program = planned.program(_facts(case, streams), chunks, keys=(CASE,), prefix=placed.prefix)
     for input_ in program.streams:
         tables = [encode_elements(elements[input_.stream]) for elements in streams]
         placed.add_table(input_.name, pa.concat_tables([_numbered(table, n) for n, table in enumerate(tables)]))
@@ -126,6 +128,14 @@ def answer_many(
         for stream in range(len(streams)) if number is None else [number]:
             found[stream][rank].append(row)
     return [as_expected(replay.reports_of(planned, reported, found[n])) for n in range(len(streams))]
+
+
+def _facts(case: Case, streams: Sequence[Mapping[Iri, Sequence[Element]]]) -> Facts:
+    """Return what a replay would know about the data of a case."""
+    graphs = [case.static.default, *(e.triples for each in streams for elements in each.values() for e in elements)]
+    objects = (triple.object for graph in graphs for triple in graph)
+    inexact = any(isinstance(term, Literal) and term.datatype in _INEXACT for term in objects)
+    return Facts({}, static=True, exact_numbers=not inexact)
 
 
 def _numbered(table: pa.Table, number: int) -> pa.Table:
