@@ -13,6 +13,7 @@ from hydrograph.algebra.nodes import (
     Distinct,
     Extend,
     Filter,
+    Graph,
     Join,
     LeftJoin,
     Pattern,
@@ -26,6 +27,7 @@ from hydrograph.bench.oracle.cases import FULL, Case, random_case
 from hydrograph.bench.oracle.compare import compare_reports
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.optimizer.push_windows import push_windows
+from hydrograph.optimizer.reorder_joins import reorder_joins
 from hydrograph.rdf.terms import Iri, Variable
 from hydrograph.runtime.plan import plan
 
@@ -84,3 +86,13 @@ def test_an_assignment_nobody_reads_is_left_out() -> None:
     a, b, c = (Variable(name) for name in "abc")
     triple = Bgp((TriplePattern(a, Iri("urn:p"), b),))
     assert optimize(Project(Extend(triple, c, Reference(b)), (a,))) == Project(triple, (a,))
+
+
+def test_patterns_of_a_named_graph_are_ordered_with_the_others() -> None:
+    """What they have to do with each other may be in the stream; on their own they would be a cross product."""
+    a, b, c, p = Variable("a"), Variable("b"), Variable("c"), Iri("urn:p")
+    loose, bound = TriplePattern(a, p, b), TriplePattern(Iri("urn:s"), p, c)
+    static = Graph(Iri("urn:g"), Bgp((loose, bound)))
+    streamed = Window(W, Bgp((TriplePattern(a, p, c),)))
+    first, last = (Graph(Iri("urn:g"), Bgp((triple,))) for triple in (bound, loose))
+    assert reorder_joins(Join(static, streamed)) == Join(Join(first, streamed), last)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import reduce
 
-from hydrograph.algebra.nodes import Bgp, Filter, Join, Pattern, TriplePattern, Window
+from hydrograph.algebra.nodes import Bgp, Filter, Graph, Join, Pattern, TriplePattern, Window
 from hydrograph.algebra.walk import children, variables, with_children
-from hydrograph.rdf.terms import Variable
+from hydrograph.rdf.terms import Iri, Variable
 
 _PREDICATE_ONLY = 1_000
 """The cost of a pattern with nothing but a constant predicate; each further constant divides it."""
@@ -33,6 +33,9 @@ def _atoms(pattern: Pattern) -> list[Pattern]:
             return [Bgp((single,)) for single in patterns]
         case Window(name, Bgp(patterns)) if len(patterns) > 1:
             return [Window(name, Bgp((single,))) for single in patterns]
+        case Graph(Iri() as name, Bgp(patterns)) if len(patterns) > 1:
+            # Static patterns that only streams connect would be a cross product on their own.
+            return [Graph(name, Bgp((single,))) for single in patterns]
         case _:
             inner = tuple(reorder_joins(child) for child in children(pattern))
             return [with_children(pattern, inner)]

@@ -21,7 +21,7 @@ class Part:
 
     path: str
     iri: str | None = None
-    """The stream's name in queries; None for the static graph."""
+    """The name in queries: of a stream, or of the static graph, which is the default graph too."""
     triples: int
     elements: int
     first: int | None = None

@@ -70,3 +70,5 @@ class World(Generic[_S]):
     generate: Generate[_S]
     texts: Sequence[str] = ("tnt",)
     """The text forms of its streams."""
+    graph: str | None = None
+    """What the published queries call its static data."""

@@ -67,7 +67,7 @@ def write_world(
         streams, static = {}, None
         if plan.static is not None:
             step("static data")
-            static = _write_static(plan.static, partial, forms)
+            static = _write_static(plan.static, partial, forms, world.graph)
         for stream in plan.streams:
             step(stream.name)
             streams[stream.name] = _write_stream(stream, partial, forms, step)
@@ -172,7 +172,7 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     )
 
 
-def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str]) -> Part:
+def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str], graph: str | None) -> Part:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -188,6 +188,7 @@ def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str]) -> 
     known = seen.get
     return Part(
         path=STATIC,
+        iri=graph,
         triples=known["rows"],
         elements=known["rows"],
         checksum=_checksum(known),

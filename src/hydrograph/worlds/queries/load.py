@@ -1,10 +1,10 @@
 """Reads a set of queries: what each is for, its text in each language, and why some languages have none.
 
-A set is a folder with `NAME.toml` (what is known about a query), `NAME.rspql` (its text) and, made from it by `write`,
-`NAME.<language>` for each other language that can say it and `reasons.toml` for those that can not. In the folder
-`merged` are the texts of engines that put all windows and the static data into one graph, as they were published: they
-mean the same only where no pattern finds triples of another stream. `${NAME}` stands for a constant, which is chosen
-from the data so that there are answers.
+A set is a folder with `set.toml` (which world it is asked of), `NAME.toml` (what is known about a query), `NAME.rspql`
+(its text) and, made from it by `write`, `NAME.<language>` for each other language that can say it and `reasons.toml`
+for those that can not. In the folder `merged` are the texts of engines that put all windows and the static data into
+one graph, as they were published: they mean the same only where no pattern finds triples of another stream. `${NAME}`
+stands for a constant, which is chosen from the data so that there are answers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,14 +25,29 @@ from hydrograph.language import DIALECTS, parse
 from hydrograph.language.rewording import reword
 from hydrograph.windows.profile import preset
 
-SETS = ("lsbench",)
+SETS = ("lsbench", "csrbench", "srbench", "yabench", "watdiv", "functional")
 SOURCE = "rspql"
 """The language in which the queries are written; the others are made from it."""
 LANGUAGES = tuple(name for name in DIALECTS if name != "sparql")
 REASONS = "reasons.toml"
-_CONSTANT = re.compile(r"\$\{([A-Z]+)\}")
-_STANDS_FOR = {"DISTANCE": "0.5"}
-"""What stands for a constant that is no IRI while a text is translated."""
+SET = "set.toml"
+_CONSTANT = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
+
+
+class AboutSet(BaseModel):
+    """What `set.toml` says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    intent: str
+    world: str | None = None
+    """The world that is asked; None where the streams come with the set."""
+    settings: Mapping[str, Any] = {}
+    """Settings of the world for runs whose answers are checked."""
+    graph: str | None = None
+    """The name that the texts have for the world's static data, where they name it."""
+    recorded: Mapping[str, str] = {}
+    """Files of the set with streams, by the names that its queries have for them."""
 
 
 class About(BaseModel):
@@ -75,16 +91,30 @@ class SetQuery:
         return _CONSTANT.sub(lambda hole: constants[hole[1]], found)
 
 
-def query_set(name: str) -> tuple[SetQuery, ...]:
-    """Return the queries of a set, in order of their numbers."""
+def about_set(name: str) -> AboutSet:
+    """Return what is known about a set."""
+    return AboutSet.model_validate(tomllib.loads(_folder(name).joinpath(SET).read_text("utf-8")))
+
+
+def recorded_streams(name: str) -> dict[str, Path]:
+    """Return the streams that come with a set, by their names."""
+    return {stream: Path(str(_folder(name).joinpath(file))) for stream, file in about_set(name).recorded.items()}
+
+
+def _folder(name: str) -> Traversable:
     if name not in SETS:
         raise UsageError(f"expected a set of queries ({', '.join(SETS)}), got {name!r}")
-    folder = files(__package__).joinpath(name)
+    return files(__package__).joinpath(name)
+
+
+def query_set(name: str) -> tuple[SetQuery, ...]:
+    """Return the queries of a set, in order of their numbers."""
+    folder = _folder(name)
     reasons = tomllib.loads(folder.joinpath(REASONS).read_text("utf-8"))
     found = []
     for file in folder.iterdir():
         title, _, kind = file.name.partition(".")
-        if kind != "toml" or file.name == REASONS:
+        if kind != "toml" or file.name in (REASONS, SET):
             continue
         texts, merged = _texts(folder, title), _texts(folder.joinpath("merged"), title)
         about = About.model_validate(tomllib.loads(file.read_text("utf-8")))
@@ -99,7 +129,7 @@ def _texts(folder: Traversable, title: str) -> dict[str, str]:
 
 def translations(text: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield language, text, and the reason where there is none, for each language but the source."""
-    stands = {name: _STANDS_FOR.get(name, f"urn:constant:{name}") for name in _CONSTANT.findall(text)}
+    stands = {name: _stand(name, number, text) for number, name in enumerate(dict.fromkeys(_CONSTANT.findall(text)))}
     query = parse(_CONSTANT.sub(lambda found: stands[found[1]], text), SOURCE)
     profile = preset(DIALECTS[SOURCE].preset)
     for language in LANGUAGES:
@@ -113,6 +143,11 @@ def translations(text: str) -> Iterator[tuple[str, str | None, str]]:
         for name, stand in stands.items():
             said = said.replace(stand, f"${{{name}}}")
         yield language, said, ""
+
+
+def _stand(name: str, number: int, text: str) -> str:
+    """Return what stands for a constant while a text is translated: an IRI in its brackets, else a number."""
+    return f"urn:constant:{name}:" if f"<${{{name}}}>" in text else f"{number}{number}9876.5"
 
 
 def write(folder: Path) -> None:
@@ -137,11 +172,13 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _numbered(name: str) -> tuple[int, str]:
+def _numbered(name: str) -> tuple[str, int, str]:
     """Return a key that puts q10 after q9.
 
-    >>> sorted(["q10", "q7b", "q7a"], key=_numbered)
-    ['q7a', 'q7b', 'q10']
+    >>> sorted(["s1", "q10", "q7b", "q7a", "l2"], key=_numbered)
+    ['l2', 'q7a', 'q7b', 'q10', 's1']
     """
-    digits = re.search("[0-9]+", name)
-    return (int(digits[0]) if digits else 0), name
+    found = re.fullmatch("([^0-9]*)([0-9]*)(.*)", name)
+    assert found is not None, "the parts may be empty"
+    letters, digits, rest = found.groups()
+    return letters, int(digits or 0), rest

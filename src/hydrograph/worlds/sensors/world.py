@@ -34,4 +34,5 @@ WORLD = World(
     Sensors,
     generate,
     texts=("tnt", "yabench"),
+    graph="http://www.cwi.nl/SRBench/sensors",
 )

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STREAM = "http://ex.org/streams/test"
 """The stream of Stream WatDiv's queries."""
+KNOWLEDGE = "http://dsg.uwaterloo.ca/watdiv/knowledge"
+"""The static graph of Stream WatDiv's queries."""
 
 
 class Shop(Settings):
@@ -199,4 +201,5 @@ WORLD = World(
     Shop,
     generate,
     texts=("tnt", "watdiv"),
+    graph=KNOWLEDGE,
 )

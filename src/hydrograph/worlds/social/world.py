@@ -52,4 +52,4 @@ def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
     return WorldPlan(streams=tuple(timed(stream, settings) for stream in streams), static=static)
 
 
-WORLD = World("social", "The social network of LSBench.", SocialSettings, generate)
+WORLD = World("social", "The social network of LSBench.", SocialSettings, generate, graph="http://deri.org/static")

@@ -13,14 +13,13 @@ from hydrograph.algebra.queries import ContinuousQuery, Dataset, NamedWindow, Se
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.rdf.terms import Iri, Literal, Variable
 from hydrograph.rdf.vocab import XSD_DATE, XSD_INTEGER
+from hydrograph.worlds.shop import world as shop
 from hydrograph.worlds.shop.model import Attribute, LiteralKind, Model
-from hydrograph.worlds.shop.world import STREAM
 from hydrograph.worlds.words import names, words
 from hydrograph.worlds.workload.data import WorldData
 from hydrograph.worlds.workload.template import Choices, Part, Template
 
-KNOWLEDGE = Iri("http://dsg.uwaterloo.ca/watdiv/knowledge")
-"""The graph of the static data in the queries of Stream WatDiv."""
+KNOWLEDGE = Iri(shop.KNOWLEDGE)
 WINDOW = Iri("http://ex.org/window")
 _EPOCH = date(1970, 1, 1)
 
@@ -107,7 +106,7 @@ def continuous(made: Instance, model: Model, window: TimeWindow) -> ContinuousQu
         made,
         model,
         pattern,
-        windows=(NamedWindow(WINDOW, Iri(STREAM), window),),
+        windows=(NamedWindow(WINDOW, Iri(shop.STREAM), window),),
         dataset=Dataset(named=(KNOWLEDGE,) if static.patterns else ()),
     )
 
