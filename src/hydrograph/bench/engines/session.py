@@ -196,7 +196,8 @@ class _Listener(threading.Thread):
             case Answer() as answer:
                 rows = rows_of(answer, self._task.questions[answer.query].variables)
                 before, _ = self._open.get(answer.query, (Counter(), answer))
-                self._open[answer.query] = before + rows, answer
+                before.update(rows)  # in place: a large answer comes in many parts
+                self._open[answer.query] = before, answer
             case Finished() as finished:
                 self._played.executions[finished.query] += 1
                 self._close(finished.query, at)
