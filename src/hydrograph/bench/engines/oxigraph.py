@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -29,7 +29,14 @@ from hydrograph.errors import UnsupportedError, UsageError
 from hydrograph.language import parse
 from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import Iri
-from hydrograph.windows.scope import Grid
+from hydrograph.windows.profile import RSPQL, Origin, Profile
+from hydrograph.windows.report import Policy
+from hydrograph.windows.scope import Align, Grid
+
+PERIODIC: Profile = replace(
+    RSPQL, name="oxigraph-periodic", align=Align.CLOSE, origin=Origin.FIRST_EVENT, report=Policy(non_empty=True)
+)
+"""What `periodic` does, over the times at which elements come: it asks one slide after the first of them."""
 
 
 @dataclass(slots=True)
@@ -122,8 +129,10 @@ class Incremental(_Oxigraph):
     def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
         """Answer the windows that close up to `t`, then take the element."""
         for name, query in self.standing.items():
+            if stream not in query.graphs:
+                continue
             yield from self._close(name, query, t)
-            if stream in query.graphs and query.next_close is None:
+            if query.next_close is None:
                 query.next_close = _first_close(query.grid, t)
             query.add(t, stream, triples)
             query.last = t
@@ -161,8 +170,9 @@ class Periodic(_Oxigraph):
         """Take an element as of now; the first starts the clock of each query."""
         now = self._clock()
         for name, query in self.standing.items():
-            self._due.setdefault(name, now + query.grid.step / 1000)
-            query.add(now, stream, triples)
+            if stream in query.graphs:
+                self._due.setdefault(name, now + query.grid.step / 1000)
+                query.add(now, stream, triples)
         return self.tick()
 
     def end(self) -> Answers:

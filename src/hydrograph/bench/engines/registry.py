@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hydrograph.algebra.queries import ContinuousQuery
-from hydrograph.bench.engines import rsp_js
+from hydrograph.bench.engines import oxigraph, rsp_js
 from hydrograph.errors import RunError, UsageError
 from hydrograph.language.printer import print_query
 from hydrograph.windows.profile import RSPQL, Profile
@@ -66,6 +66,7 @@ ENGINES: dict[str, Registered] = {
             name="oxigraph-periodic",
             what="pyoxigraph, asked by the clock",
             start=_python("oxigraph", "periodic"),
+            profile=oxigraph.PERIODIC,
             by_clock=True,
         ),
         Registered(

@@ -122,11 +122,11 @@ const commands = {
 
 process.on("unhandledRejection", (error) => say({ reply: "failed", words: String((error && error.message) || error) }));
 
-(async () => {
-  for await (const line of readline.createInterface({ input: process.stdin })) {
-    const command = JSON.parse(line);
-    await commands[command.do](command);
-    // Whoever sends as fast as he can must not keep the engine from answering.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-})();
+// As a Node program does: lines are taken as they come, and rows flow when there are none.
+let before = Promise.resolve();
+readline.createInterface({ input: process.stdin }).on("line", (line) => {
+  const command = JSON.parse(line);
+  if (command.do === "end") before = commands.end();
+  else if (command.do === "stop") before.then(commands.stop);
+  else commands[command.do](command);
+});
