@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-nightly check format lock bench-replay check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-nightly check format lock bench-replay bench-papers check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ lock: ## resolve the dependencies again and write the lock files
 
 bench-replay: $(READY) ## measure how fast recorded streams are answered
 	@$(BIN)/python -m hydrograph.bench.replay
+
+bench-papers: $(READY) ## judge every window of every workload of the papers on Hydrograph
+	@$(BIN)/python -m hydrograph.bench.experiments $(if $(PAPERS),$(PAPERS),papers)
 
 check-worlds: $(READY) ## check the generated worlds: sizes, published figures, partition counts, speed, memory
 	@$(BIN)/python -m hydrograph.bench.worlds

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,15 @@ import pyarrow.parquet as pq
 
 from hydrograph.bench.experiments.model import WorldPart
 from hydrograph.bench.oracle.job import Recorded
+from hydrograph.bench.oracle.recorded import elements_of
 from hydrograph.errors import DataError, RunError, UsageError
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.schema import EVENTS
-from hydrograph.streams.sources import PARQUET, RecordedStream, bounds, events_as_arrow, open_stream
+from hydrograph.streams.sources import PARQUET, BadLines, RecordedStream, bounds, events_as_arrow, open_stream
 from hydrograph.streams.static import read_graphs
-from hydrograph.worlds.manifest import WorldManifest
+from hydrograph.windows.stream import Element
+from hydrograph.worlds.manifest import MANIFEST, WorldManifest
 
 DEFAULT = "default"
 """The name of the default graph where static data is given."""
@@ -58,10 +61,7 @@ def prepare(world: WorldPart, seed: int, kept: Path) -> Data:
     """Return the data of a test; what has to be made is made below `kept`."""
     if world.name is not None:
         settings = {"seed": seed, **world.settings}
-        folder = kept / f"{world.name}-{_digest(world.name, settings)}"
-        if not (folder / "world.json").exists():
-            _generate(world.name, settings, folder)
-        data = _world(folder, kept)
+        data = _world(made(("generate", world.name), settings, kept, MANIFEST), kept)
     elif world.folder is not None:
         data = _world(world.folder, kept)
     elif world.streams:
@@ -76,13 +76,20 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _generate(name: str, settings: Mapping[str, Any], folder: Path) -> None:
-    """Generate a world in a process of its own, so that Spark's memory is free again when engines run."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "hydrograph", "generate", name, str(folder), *_options(settings)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        raise RunError(f"generating the world {name} failed: {ran.stderr.strip()[-_WORDS:]}")
+def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, manifest: str) -> Path:
+    """Return the folder that a command of Hydrograph makes with these settings; it is made once.
+
+    In a process of its own, so that Spark's memory is free again when engines run.
+    """
+    folder = kept / f"{command[-1]}-{_digest(command, settings)}"
+    if not (folder / manifest).exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        line = [sys.executable, "-m", "hydrograph", *command, str(folder), *_options(settings)]
+        ran = subprocess.run(line, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            words = ran.stderr.strip()[-_WORDS:]
+            raise RunError(f"hydrograph {' '.join(command)} failed: {words}")
+    return folder
 
 
 def _options(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -186,6 +193,22 @@ def _cut(data: Data, duration: int, kept: Path) -> Data:
             partial.rename(place)
         streams[iri] = replace(stream, location=str(place), files=(str(place),), manifest=None)
     return replace(data, streams=streams)
+
+
+def opened(name: str, location: str) -> RecordedStream:
+    """Return a stream that was recorded as Parquet: a file, or the folder of a world's stream."""
+    path = Path(location)
+    if not path.exists():
+        raise DataError(f"{location}: the stream that was played is gone; play it again")
+    if path.is_dir():
+        return open_stream(location, name=name)
+    return RecordedStream(location, name, PARQUET, (location,), "", BadLines())
+
+
+@lru_cache(maxsize=8)
+def elements(name: str, location: str) -> tuple[Element, ...]:
+    """Return the elements of a stream; those of the streams asked for last are kept."""
+    return elements_of(opened(name, location))
 
 
 def stream_iris(data: Data) -> dict[str, Iri]:

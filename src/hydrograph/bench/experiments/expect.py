@@ -14,13 +14,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from hydrograph.bench.engines.registry import ENGINES
+from hydrograph.bench.experiments.data import opened
 from hydrograph.bench.experiments.folder import EXPECTED, PlayedRecord, read_handed
 from hydrograph.bench.oracle.job import Done, Recorded, local, on_spark, plan_tasks
 from hydrograph.bench.oracle.slide import Asked
-from hydrograph.errors import DataError
 from hydrograph.language import dialect_of, parse
 from hydrograph.streams.schema import EVENTS
-from hydrograph.streams.sources import PARQUET, BadLines, RecordedStream, open_stream
+from hydrograph.streams.sources import RecordedStream
 from hydrograph.windows.profile import Profile, preset
 from hydrograph.windows.report import Range
 
@@ -87,7 +87,7 @@ def expect(
     for name, question in record.questions.items():
         query = parse(question.text)
         asked.append(Asked(name, query, profile.of(query), question.oracle_text))
-    recorded = Recorded(_streams(place, record, target), {name or None: file for name, file in record.static.items()})
+    recorded = Recorded(streams_of(place, record, target), {name or None: file for name, file in record.static.items()})
     judging = record.judging
     within = Range(judging.after, judging.until)
     tasks = plan_tasks(asked, recorded, target, t0=judging.t0, within=within, parts=_parts(recorded, len(asked)))
@@ -109,25 +109,21 @@ def _finish(target: Path, done: Done) -> None:
     partial.replace(target / _DONE)
 
 
-def _streams(place: Path, record: PlayedRecord, target: Path) -> dict[str, RecordedStream]:
-    given = {name: _opened(name, location) for name, location in record.streams.items()}
+def streams_of(place: Path, record: PlayedRecord, target: Path) -> dict[str, RecordedStream]:
+    """Return the streams as windows are expected over them."""
+    given = {name: opened(name, location) for name, location in record.streams.items()}
     if not goes_by_hand_over(record):
         return given
-    handed = read_handed(place)
-    return {name: _handed(stream, handed, target / f".{n}.parquet") for n, (name, stream) in enumerate(given.items())}
+    files = {name: target / f".{number}.parquet" for number, name in enumerate(given)}
+    if not all(file.exists() for file in files.values()):
+        handed = read_handed(place)
+        for name, stream in given.items():
+            _write_handed(stream, handed, files[name])
+    return {name: opened(name, str(file)) for name, file in files.items()}
 
 
-def _opened(name: str, location: str) -> RecordedStream:
-    path = Path(location)
-    if not path.exists():
-        raise DataError(f"{location}: the stream that was played is gone; play it again")
-    if path.is_dir():
-        return open_stream(location, name=name)
-    return RecordedStream(location, name, PARQUET, (location,), "", BadLines())
-
-
-def _handed(stream: RecordedStream, handed: pa.Table, file: Path) -> RecordedStream:
-    """Return a stream with the times at which its elements were handed over; what was not is left out."""
+def _write_handed(stream: RecordedStream, handed: pa.Table, file: Path) -> None:
+    """Write a stream with the times at which its elements were handed over; what was not is left out."""
     rows = ds.dataset(list(stream.files), schema=EVENTS, format="parquet").to_table()
     mine = handed.filter(pc.equal(handed.column("stream"), stream.name))
     times: Mapping[tuple[int, int], int] = {
@@ -139,4 +135,3 @@ def _handed(stream: RecordedStream, handed: pa.Table, file: Path) -> RecordedStr
     at = pa.array([times.get(key) for key in keys], pa.int64())
     moved = rows.set_column(rows.schema.get_field_index("t"), "t", at)
     pq.write_table(moved.filter(pc.is_valid(at)), file)
-    return RecordedStream(str(file), stream.name, PARQUET, (str(file),), "", BadLines())

@@ -29,7 +29,10 @@ class _Part(BaseModel):
 
 
 class WorldPart(_Part):
-    """Where streams and static data come from: a world to generate, one that is there, or files."""
+    """Where streams and static data come from: a world to generate, one that is there, or files.
+
+    Without any of them it is the world that the set of queries is asked of; settings then override those of the set.
+    """
 
     name: str | None = None
     """A world that `hydrograph generate` knows."""
@@ -51,8 +54,8 @@ class WorldPart(_Part):
         given = [bool(self.name), self.folder is not None, bool(self.streams)]
         if sum(given) > 1:
             raise ValueError("expected one of name, folder and streams")
-        if self.settings and not self.name:
-            raise ValueError("settings belong to a world with a name")
+        if self.settings and (self.folder is not None or self.streams):
+            raise ValueError("settings are for worlds that are generated")
         return self
 
 
@@ -76,7 +79,9 @@ class QueriesPart(_Part):
     copies: int = Field(default=1, ge=1)
     """How often each query is registered."""
     workload: Mapping[str, Any] = {}
-    """Settings of generated queries."""
+    """Settings of generated queries, as `hydrograph workload shop` takes them."""
+    longest: Length | None = Field(default=None, ge=1)
+    """Windows that are wider than this get this width: one of a day reports for a day after the last element."""
 
 
 def _pace(value: object) -> object:
@@ -148,6 +153,10 @@ class Test(_Part):
     repetitions: int = Field(default=1, ge=1)
     together: bool = False
     """Whether all queries are registered at once, or each is run in a process of its own."""
+    answers: bool = False
+    """Whether every query is expected to have windows with answers, in the gauge."""
+    needs: str | None = None
+    """What the user has to give with -D; the test is left out while it is empty."""
     only_right: str | None = None
     """A test whose queries must have been right, with results, on all engines; others are excluded."""
     comparable: float = Field(default=0.02, ge=0, le=1)
@@ -224,7 +233,11 @@ def experiment_of(
     overrides = dict(_override(name, text, raw) for text in given)
     tests = [test for one in raw.get("test", [{}]) for test in _tests(name, raw, one, overrides)]
     if base is not None:
+        # What the command line says starts from where the user is.
         tests = [_resolved(test, base) for test in tests]
+    if wanting := [test for test in tests if test.needs == "" and test.name in only]:
+        raise UsageError(f"test {wanting[0].name} needs data of yours: say with -D where it is")
+    tests = [test for test in tests if test.needs != ""]
     names = [test.name for test in tests]
     if wrong := [one for one in only if one not in names]:
         raise UsageError(f"{name} has no test {wrong[0]!r}; it has {', '.join(dict.fromkeys(names))}")

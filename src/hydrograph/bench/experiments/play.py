@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import assert_never
 
@@ -12,7 +11,7 @@ from hydrograph.bench.engines.process import Limits
 from hydrograph.bench.engines.session import Played, Task, run
 from hydrograph.bench.engines.session import Question as Asked
 from hydrograph.bench.engines.verdict import Phase, Verdict
-from hydrograph.bench.experiments.data import Data, stream_iris
+from hydrograph.bench.experiments.data import Data, elements, stream_iris
 from hydrograph.bench.experiments.folder import (
     Ending,
     Judging,
@@ -23,11 +22,9 @@ from hydrograph.bench.experiments.folder import (
 )
 from hydrograph.bench.experiments.model import PlayPart, Test
 from hydrograph.bench.experiments.queries import Posed
-from hydrograph.bench.oracle.recorded import elements_of
 from hydrograph.bench.player import AsFastAsTaken, AtRandom, AtRate, ByEventTime, Pace, burst, constant, ramp
 from hydrograph.errors import UnsupportedError, UsageError
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.sources import RecordedStream
 from hydrograph.windows.stream import Element
 
 _MEGABYTE = 1 << 20
@@ -85,7 +82,7 @@ def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed]
             for name in asked
         }
         asked = {}
-    streams = {Iri(name): _elements(data.streams[name]) for name in planned.streams}
+    streams = {Iri(name): elements(name, data.streams[name].location) for name in planned.streams}
     played = _run(test, data, planned, asked, streams) if asked else Played()
     endings = {
         name: Ending(verdict=each.verdict, phase=each.phase, words=each.words) for name, each in played.outcomes.items()
@@ -93,7 +90,7 @@ def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed]
     handed = [handed.element for handed in played.handed]
     done = planned.model_copy(
         update={
-            "first": min((elements[0].t for elements in streams.values() if elements), default=None),
+            "first": min((each[0].t for each in streams.values() if each), default=None),
             "seconds": played.seconds,
             "elements": len(handed),
             "triples": sum(len(element.triples) for element in handed),
@@ -111,11 +108,6 @@ def _why(query: Posed, engine: str) -> str:
     except UnsupportedError as error:
         return str(error)
     return ""
-
-
-@lru_cache(maxsize=8)
-def _elements(stream: RecordedStream) -> tuple[Element, ...]:
-    return elements_of(stream)
 
 
 def _run(

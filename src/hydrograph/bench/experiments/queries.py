@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.algebra.queries import ContinuousQuery, NamedWindow
+from hydrograph.algebra.windows import TimeWindow
 from hydrograph.bench.engines import registry
-from hydrograph.bench.experiments.data import Data
+from hydrograph.bench.experiments.data import Data, made
 from hydrograph.bench.experiments.model import QueriesPart, Test
 from hydrograph.bench.features.structure import structure
 from hydrograph.bench.results import QueryFacts, Setting
 from hydrograph.compile.compiler import answer_columns
 from hydrograph.errors import HydrographError, UnsupportedError, UsageError
-from hydrograph.language import dialect_of, parse
-from hydrograph.worlds.queries.constants import social_constants
-from hydrograph.worlds.queries.load import SetQuery, query_set
+from hydrograph.language import dialect_of, parse, print_query
+from hydrograph.temporal import Duration
+from hydrograph.worlds.queries.constants import constants_for
+from hydrograph.worlds.queries.load import SOURCE, SetQuery, about_set, query_set
+
+WORKLOAD = "workload.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class Posed:
     oracle_text: str | None = None
     """The SPARQL that the oracle asks at each report, if it is not made from the query."""
     engine_texts: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, Setting | None] = field(default_factory=dict)
+    """Features that were measured when the query was generated."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -62,13 +69,19 @@ class Posed:
             "shape": str(found.shape),
             "degree": found.degree,
             "classes": ", ".join(found.classes),
+            **self.known,
         }
 
 
-def posed(test: Test, data: Data) -> tuple[Posed, ...]:
-    """Return the queries of a test."""
+def posed(test: Test, data: Data, kept: Path) -> tuple[Posed, ...]:
+    """Return the queries of a test; generated ones are kept below `kept`."""
     part = test.queries
-    found = [*_of_set(part, data), *_of_texts(part.texts, part), *_of_files(part.files, part)]
+    found = [
+        *_of_set(part, data),
+        *_of_texts(part.texts, part),
+        *_of_files(part.files, part),
+        *_of_workload(part, test.seed, data, kept),
+    ]
     if not found:
         raise UsageError(f"test {test.name}: no queries: expected a set, texts or files")
     names = [each.name for each in found]
@@ -94,7 +107,7 @@ def _of_set(part: QueriesPart, data: Data) -> list[Posed]:
     needed = {name for query in asked for name in query.about.constants}
     constants = dict(part.constants)
     if needed - constants.keys() and data.world is not None:
-        constants = social_constants(data.world) | constants
+        constants = constants_for(part.set, data.world) | constants
     return [
         _posed(query.name, query.text(constants), part, query, {n: constants[n] for n in query.about.constants})
         for query in asked
@@ -115,6 +128,45 @@ def _of_files(files: Sequence[Path], part: QueriesPart) -> list[Posed]:
     return found
 
 
+def _of_workload(part: QueriesPart, seed: int, data: Data, kept: Path) -> list[Posed]:
+    """Return queries that are generated over the shop, with constants from its data if there is a shop."""
+    if not part.workload:
+        return []
+    settings = {"seed": seed, **part.workload}
+    if data.world is not None:
+        settings["data"] = data.world.resolve()
+    folder = made(("workload", "shop"), settings, kept, WORKLOAD)
+    manifest = json.loads((folder / WORKLOAD).read_text("utf-8"))
+    found = []
+    for entry in manifest["queries"]:
+        name = entry["name"]
+        if part.names and name not in part.names:
+            continue
+        known = {key: value for key, value in entry.items() if isinstance(value, str | int | float) and key != "name"}
+        text = (folder / f"{name}.{SOURCE}").read_text("utf-8")
+        found.append(replace(_posed(name, text, part), known=known))
+    return found
+
+
+def bound(data: Data, queries: Sequence[Posed], part: QueriesPart) -> Data:
+    """Return the data with the static graph under the name that the texts of a set have for it.
+
+    Where texts name none, it is the default graph; where some do and some do not, it is both.
+    """
+    graph = None if part.set is None else about_set(part.set).graph
+    if part.workload:
+        graph = about_set("watdiv").graph
+    if graph is None or None not in data.static:
+        return data
+    naming = [graph in {name.value for name in (*q.algebra.dataset.default, *q.algebra.dataset.named)} for q in queries]
+    names = [*([None] if not all(naming) else []), *([graph] if any(naming) else [])]
+    return replace(
+        data,
+        static=dict.fromkeys(names, data.static[None]),
+        triples=dict.fromkeys(names, data.triples[None]),
+    )
+
+
 def _posed(
     name: str,
     text: str,
@@ -126,8 +178,22 @@ def _posed(
         algebra = parse(text)
     except HydrographError as error:
         raise UsageError(f"query {name}: {error}") from error
+    if part.longest is not None and any(_width(window) > part.longest for window in algebra.windows):
+        algebra = replace(algebra, windows=tuple(_shortened(window, part.longest) for window in algebra.windows))
+        text = print_query(algebra, dialect_of(text).name)
+        source = None  # its texts in other languages have the windows as published
     own = {engine: texts[name] for engine, texts in part.engine_texts.items() if name in texts}
     return Posed(name, text, algebra, source, constants or {}, part.oracle_texts.get(name), own)
+
+
+def _width(window: NamedWindow) -> Duration:
+    return window.definition.width if isinstance(window.definition, TimeWindow) else 0
+
+
+def _shortened(window: NamedWindow, longest: Duration) -> NamedWindow:
+    if not isinstance(window.definition, TimeWindow):
+        return window
+    return replace(window, definition=replace(window.definition, width=min(window.definition.width, longest)))
 
 
 def facts(test: Test, queries: Sequence[Posed]) -> list[QueryFacts]:

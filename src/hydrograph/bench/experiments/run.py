@@ -15,19 +15,23 @@ from typing import TYPE_CHECKING
 import psutil
 
 from hydrograph import __version__
+from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.verdict import Verdict
 from hydrograph.bench.experiments.data import Data, prepare
 from hydrograph.bench.experiments.expect import expect
 from hydrograph.bench.experiments.folder import PLAYED, PlayedRecord, name_of, played_folders, read_record
+from hydrograph.bench.experiments.holding import grows, highest
 from hydrograph.bench.experiments.judging import judged, mismatches
-from hydrograph.bench.experiments.model import Experiment, Test
+from hydrograph.bench.experiments.model import Experiment, Test, WorldPart
 from hydrograph.bench.experiments.play import plan_runs, play
-from hydrograph.bench.experiments.queries import Posed, facts, posed
+from hydrograph.bench.experiments.queries import Posed, bound, facts, posed
 from hydrograph.bench.experiments.tables import write_tables
 from hydrograph.bench.results import (
     ORIGIN,
     RESULTS,
     Excluded,
+    Functional,
+    Held,
     Key,
     Mismatch,
     Origin,
@@ -41,6 +45,7 @@ from hydrograph.bench.results import (
     read_origin,
 )
 from hydrograph.errors import UsageError
+from hydrograph.worlds.queries.load import about_set
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,12 +87,30 @@ def play_experiment(experiment: Experiment, folder: Path, options: Options | Non
     _begin(experiment, folder)
     done = 0
     for test in experiment.tests:
-        data = prepare(test.world, test.seed, options.worlds or folder / WORLDS)
-        queries = posed(test, data)
+        data, queries = _given(test, folder, options)
         for planned in _planned(test, data, queries):
             done += play(test, data, planned, queries, folder) is not None
             options.say(f"played {name_of(planned)}")
     return done
+
+
+def _given(test: Test, folder: Path, options: Options) -> tuple[Data, tuple[Posed, ...]]:
+    """Return the data and the queries of a test."""
+    kept = options.worlds or folder / WORLDS
+    data = prepare(_world(test), test.seed, kept)
+    queries = posed(test, data, kept)
+    return bound(data, queries, test.queries), queries
+
+
+def _world(test: Test) -> WorldPart:
+    """Return the world of a test; where it names none, that of its set of queries."""
+    world, name = test.world, test.queries.set
+    if world.name is not None or world.folder is not None or world.streams or name is None:
+        return world
+    about = about_set(name)
+    if about.world is None:
+        return world
+    return world.model_copy(update={"name": about.world, "settings": {**about.settings, **world.settings}})
 
 
 def _planned(test: Test, data: Data, queries: Sequence[Posed]) -> Iterator[PlayedRecord]:
@@ -165,6 +188,8 @@ class Results:
         """By `identity`."""
         self.facts: set[tuple[str, str]] = set()
         self.excluded: set[tuple[str, str]] = set()
+        self.functional: set[str] = set()
+        self.held: set[Hashable] = set()
         self.compared: set[tuple[str, str, str, int]] = set()
 
     @classmethod
@@ -199,6 +224,10 @@ class Results:
                 self.facts.add((record.test, record.query))
             case Excluded():
                 self.excluded.add((record.test, record.query))
+            case Functional():
+                self.functional.add(record.engine)
+            case Held():
+                self.held.add(identity(record.key))
             case Mismatch():
                 self.compared.add((record.test, record.query, str(dict(record.settings)), record.repetition))
             case _:
@@ -206,13 +235,18 @@ class Results:
 
 
 def _run_test(test: Test, folder: Path, written: Results, options: Options) -> None:
-    data = prepare(test.world, test.seed, options.worlds or folder / WORLDS)
-    queries = posed(test, data)
+    if test.measure == "functional":
+        _run_functional(test, written, options)
+        return
+    data, queries = _given(test, folder, options)
     written.add(fact for fact in facts(test, queries) if (fact.test, fact.query) not in written.facts)
     excluded = list(_excluded(test, queries, written))
     written.add(each for each in excluded if (each.test, each.query) not in written.excluded)
     out = {each.query for each in excluded}
     queries = tuple(query for query in queries if query.name not in out)
+    if test.measure == "held":
+        written.add(hold(test, data, queries, folder, options, written))
+        return
     for planned in _planned(test, data, queries):
         if all(key in written.outcomes for key in _keys(planned)):
             continue
@@ -226,6 +260,44 @@ def _run_test(test: Test, folder: Path, written: Results, options: Options) -> N
         written.add(each for each in judged(place, target) if _key_of(each) not in done)
     if len(test.engines) > 1:
         written.add(_compared(test, data, queries, folder, written))
+
+
+def _run_functional(test: Test, written: Results, options: Options) -> None:
+    from hydrograph.bench.functional.suite import functional
+
+    for engine in test.engines:
+        if engine not in written.functional and (absent := registry.missing(engine)) is not None:
+            options.say(f"{engine} is left out: {absent}")
+        elif engine not in written.functional:
+            options.say(f"{test.name}, {engine}")
+            written.add(list(functional(engine)))
+
+
+def hold(
+    test: Test, data: Data, queries: Sequence[Posed], folder: Path, options: Options, written: Results
+) -> Iterator[Held]:
+    """Yield the highest rate at which each query stays right on each engine, found by bisection."""
+    for query in queries:
+        for engine in test.engines:
+            key = Key(test=test.name, engine=engine, query=query.name, settings=test.settings)
+            if identity(key) in written.held:
+                continue
+
+            def holds(rate: float, engine: str = engine, query: Posed = query) -> bool:
+                paced = test.play.model_copy(update={"pace": "rate", "rate": rate})
+                tried = test.model_copy(update={"play": paced, "settings": {**test.settings, "rate": round(rate, 3)}})
+                (planned,) = plan_runs(tried, data, [query], engine, 0)
+                options.say(name_of(planned))
+                play(tried, data, planned, [query], folder)
+                place = folder / PLAYED / name_of(planned)
+                target = expect(folder, place, read_record(place), session=options.session, processes=options.processes)
+                *windows, outcome = [each for each in judged(place, target) if isinstance(each, Window | Outcome)]
+                assert isinstance(outcome, Outcome), "the outcome comes last"
+                delays = [each.delay for each in windows if isinstance(each, Window) and each.delay is not None]
+                return outcome.verdict == Verdict.OK and not grows(delays)
+
+            rate, tries = highest(holds, test.held_from, test.held_to)
+            yield Held(key=key, rate=rate, tried=tries)
 
 
 def identity(key: Key) -> Hashable:
@@ -318,7 +390,7 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
         expected = expect(
             folder, place, record, given=profile, session=options.session, processes=options.processes, say=options.say
         )
-        written.add(judged(place, expected))
+        written.add(judged(place, expected, profile))
         key = record.test, str(dict(record.settings)), record.repetition, tuple(record.questions)
         groups.setdefault(key, []).append(place)
     for same in groups.values():

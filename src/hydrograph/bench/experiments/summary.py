@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -84,3 +84,11 @@ def gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:
     )
     exact = total.windows > 0 and total.precision == total.windows and total.recall == total.windows
     return line, ok and exact
+
+
+def silent(folders: Sequence[Path], tests: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the queries of tests that expect no row in any window."""
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Outcome) and record.key.test in tests and not record.non_empty:
+                yield record.key.test, record.key.query

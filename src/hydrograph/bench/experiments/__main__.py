@@ -1,0 +1,37 @@
+"""`make bench-papers`: every window of every workload of the papers, answered by Hydrograph, judged by the oracle."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from hydrograph.bench.experiments.model import read_experiment
+from hydrograph.bench.experiments.run import Options, run_experiment
+from hydrograph.bench.experiments.summary import gauge, silent, summary_lines
+
+ENGINE = "hydrograph"
+
+
+@click.command()
+@click.argument("experiment", default="papers")
+@click.option("--test", "tests", multiple=True, metavar="NAME", help="Only this test; may be given again.")
+@click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Another value of a parameter.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/papers"), show_default=True)
+def main(experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path) -> None:
+    """Run EXPERIMENT and end with the line of the gauge; fail unless precision and recall are 1 in every window."""
+    read = read_experiment(experiment, given, only=tests)
+    run_experiment(read, output, Options(say=lambda words: click.echo(words, err=True)))
+    for line in summary_lines([output]):
+        click.echo(line)
+    empty = list(silent([output], {test.name for test in read.tests if test.answers}))
+    for test, query in empty:
+        click.echo(f"{test}: no window of {query} has an answer, so that nothing was checked")
+    line, right = gauge([output], ENGINE)
+    click.echo(line)
+    sys.exit(0 if right and not empty else 1)
+
+
+if __name__ == "__main__":
+    main()
