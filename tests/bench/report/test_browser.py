@@ -49,6 +49,14 @@ def opened(browser: Browser, file: Path, width: int = 1280, *, dark: bool = Fals
     return page
 
 
+def unfold(page: Page, rows: int) -> None:
+    """Open every fold, those inside of others too, until so many tables of guilty rows are there."""
+    page.wait_for(
+        "(() => { document.querySelectorAll('details:not([open])').forEach((each) => { each.open = true; });"
+        f" return document.querySelectorAll('table.rows').length >= {rows}; }})()"
+    )
+
+
 def assert_quiet(page: Page, file: Path) -> None:
     """Nothing was said on the console, nobody was asked for anything but the page itself, and no dialog came."""
     assert page.complaints == []
@@ -99,9 +107,7 @@ def test_from_a_letter_to_guilty_rows_and_triples_by_clicking(browser: Browser, 
 
 def test_hostile_texts_are_shown_as_texts(browser: Browser, hostile: Path) -> None:
     page = opened(browser, hostile)
-    page.value("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    page.wait_for("document.querySelectorAll('table.rows').length >= 12")
-    page.value("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    unfold(page, rows=12)
     assert page.value("document.title") == HOSTILE[0]
     shown = page.value("[...document.querySelectorAll('table.rows code')].map((each) => each.textContent)")
     assert shown == [text for each in HOSTILE for text in (each, f"<{each}>")]
@@ -120,8 +126,7 @@ def test_hostile_texts_are_shown_as_texts(browser: Browser, hostile: Path) -> No
 @pytest.mark.parametrize("name", ["report", "hostile"])
 def test_a_phone_scrolls_tables_not_the_page(browser: Browser, name: str, request: pytest.FixtureRequest) -> None:
     page = opened(browser, request.getfixturevalue(name), width=390)
-    page.value("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    page.wait_for("document.querySelectorAll('table.rows').length > 0")
+    unfold(page, rows=12)
     assert page.value("document.documentElement.scrollWidth") <= 390
     assert page.value("window.scrollTo(999, 0), window.scrollX") == 0
     wide = page.value(

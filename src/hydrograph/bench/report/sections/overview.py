@@ -52,8 +52,8 @@ def _overall(run: Run) -> Iterator[str]:
     repetitions = 1 + max(outcome.key.repetition for outcome in outcomes)
     asked = f"{counted(len(run.queries), 'query', 'queries')} on {counted(len(run.engines), 'engine')}"
     under = counted(len(run.conditions), "condition") if len(run.conditions) > 1 else ""
-    again = f"{repetitions:,} times" if repetitions > 1 else ""
-    circumstances = " ".join(filter(None, [f"under {under}" if under else "", again]))
+    again = f"up to {repetitions:,} times each" if repetitions > 1 else ""
+    circumstances = ", ".join(filter(None, [f"under {under}" if under else "", again]))
     yield (
         f"{asked}{' ' + circumstances if circumstances else ''}: {counted(windows, 'window')} judged, "
         f"{non_empty:,} of them with a non-empty expected answer."
