@@ -9,6 +9,7 @@ from string import Template as Text
 
 import pytest
 
+import hydrograph
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.bench.features.structure import Kind, structure
 from hydrograph.bench.features.wanted import like, read_conditions
@@ -16,7 +17,7 @@ from hydrograph.bench.features.workload import MANIFEST, Kept, search
 from hydrograph.cli.main import main
 from hydrograph.errors import UsageError
 from hydrograph.language import parse
-from hydrograph.worlds.shop.world import load_model
+from hydrograph.worlds.shop.world import KNOWLEDGE, load_model
 from hydrograph.worlds.workload.generate import Candidate, Generator, Workload
 from hydrograph.worlds.workload.instances import continuous
 from hydrograph.worlds.workload.schema import Vertex, schema_of
@@ -227,3 +228,37 @@ def test_a_query_can_be_the_example(tmp_path: Path) -> None:
     for one in json.loads((tmp_path / "b" / MANIFEST).read_text())["queries"]:
         for feature in ("kind", "shape", "patterns", "streaming", "degree"):
             assert one[feature] == example[feature]
+
+
+def grounded(candidate: Candidate) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """Return triples that are a solution of a template with its first instance: streamed ones, static ones, columns."""
+    constants = candidate.instances[0].constants
+    terms = {name: f"<{iri.value}>" for name, iri in constants.items()}
+    terms |= {n: f"<{v.type}{k}>" for k, (n, v) in enumerate(candidate.template.entities.items()) if n not in terms}
+    terms |= {name: f'"{name}"' for name in candidate.template.literals}
+    lines = {
+        streamed: [
+            f"{terms[part.subject]} <{part.predicate}> {terms[part.object]} .\n"
+            for part in candidate.template.parts
+            if part.streamed is streamed
+        ]
+        for streamed in (True, False)
+    }
+    return lines[True], lines[False], tuple(terms[name] for name in candidate.template.shown)
+
+
+@pytest.mark.parametrize("language", ["rspql", "csparql", "cqels", "sparqlstream"])
+def test_queries_find_what_they_were_made_for(language: str, tmp_path: Path) -> None:
+    model, window = load_model(None), TimeWindow(5000, 5000)
+    for number, candidate in enumerate(one for one in made(40) if len(one.template.parts) >= 4):
+        if number == 2:
+            break
+        streamed, static, solution = grounded(candidate)
+        (tmp_path / "stream.tnt").write_text("".join(f"1000\t{line}" for line in streamed))
+        (tmp_path / "static.nt").write_text("".join(static))
+        text = said("q1", candidate.instances[0], model, window).texts[language]
+        graph = {KNOWLEDGE: tmp_path / "static.nt"} if static else None
+        query = hydrograph.query(text, dialect=language)
+        with query.over(tmp_path / "stream.tnt", graph, placement="local", t0=0) as run:
+            rows = [row for report in run.reports() for row in report.rows]
+        assert solution in rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hydrograph.bench.worlds import sensors, shop, social
+from hydrograph.bench.worlds import sensors, shop, social, workload
 from hydrograph.bench.worlds.checks import Check, line
 from hydrograph.runtime.session import spark_session
 
@@ -20,6 +20,7 @@ CHECKS: dict[str, Callable[[SparkSession], Iterator[Check]]] = {
     "sensors": sensors.check,
     "shop": shop.check,
     "social": social.check,
+    "workload": workload.check,
     "shop-speed": shop.check_speed,
 }
 """A world is a line here. What is measured in processes of its own comes last, when this one has stopped its Spark."""
