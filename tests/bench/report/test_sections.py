@@ -249,6 +249,25 @@ def test_precision_recall_delay_and_sizes_by_window_are_means_over_repetitions()
     assert [series.points for series in delay.panels[1].series] == [((5, 4), (6, 0)), ((5, 3), (6, 0))]
 
 
+def test_windows_by_date_and_by_the_clock_share_an_axis() -> None:
+    date = 1_264_982_400_000
+    page = shown(
+        [
+            *(window(key("a"), date + n, open=date + n - 5000) for n in (5000, 6000)),
+            *(window(key("b"), n, open=n - 5000) for n in (5000, 6000)),
+            window(key("b"), 7000, hits=0, open=date, close=date + 5000, used_open=date + 1, used_close=date + 5000),
+            *(outcome(key(engine)) for engine in "ab"),
+        ]
+    )
+    correctness, _ = blocks(section(page, "Windows").blocks, Lines)
+    assert correctness.x.label == "time since the first window opened"
+    assert [x for x, _ in correctness.panels[0].series[0].points] == [5, 6]
+    assert [x for x, _ in correctness.panels[0].series[1].points] == [5, 6, 7]
+    (found,) = blocks(section(page, "Wrong windows").blocks, Wrong)
+    assert found.groups[0].windows[0].title == "window [2010-02-01 00:00:00, 00:00:05) UTC"
+    assert ("borders used", "[2010-02-01 00:00:00.001, 00:00:05) UTC") in found.groups[0].windows[0].facts
+
+
 def test_borders_are_drawn_where_others_were_used() -> None:
     moved = window(key(), 5000, 2, 1, 1, open=0, close=5000, used_open=400, used_close=5400)
     page = shown([moved, window(key(), 10_000, open=5000, close=10_000), outcome(key())])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from hydrograph.bench.report.document import Axis, Block, Boxes, BoxPanel, BoxPlot, Choice, Option, Section, section
 from hydrograph.bench.report.gather import Answered, Asked, Condition, Run
 from hydrograph.bench.report.sections.measures import box
+from hydrograph.bench.report.sections.times import base
 from hydrograph.bench.results import Outcome
 
 WINDOWS = 12
@@ -61,9 +62,11 @@ def _by_window(
     found: dict[str, dict[int, list[Answered]]] = {}
     for _, engine in engines:
         by_time = found.setdefault(engine, {})
-        for each in run.windows.get(Asked(condition, query, engine), []):
+        windows = run.windows.get(Asked(condition, query, engine), [])
+        start = base(windows)
+        for each in windows:
             if each.t is not None:
-                by_time.setdefault(each.t, []).append(each)
+                by_time.setdefault(each.t - start, []).append(each)
     times = sorted({t for by_time in found.values() for t in by_time})
     if not times:
         return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from hydrograph.bench.report.document import (
     Axis,
@@ -24,6 +25,7 @@ from hydrograph.bench.report.document import (
 )
 from hydrograph.bench.report.gather import Answered, Asked, Condition, Run
 from hydrograph.bench.report.sections.measures import counted, thin
+from hydrograph.bench.report.sections.times import axis, base
 
 POINTS = 240_000
 """Points of all series together: what a browser shows at once is little, but the page carries all of it."""
@@ -42,6 +44,10 @@ class _Mean(NamedTuple):
     delay: float | None
     expected: float
     actual: float
+
+
+_Value: TypeAlias = Callable[[_Mean], float | None]
+_Pick: TypeAlias = Callable[[list[float]], float]
 
 
 def windows(run: Run) -> Section | None:
@@ -66,69 +72,80 @@ def windows(run: Run) -> Section | None:
     return section("Windows", note if longest > most else None, Choice("Query and test", tuple(options)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What is drawn of one query under one condition: its windows by engine, at most so many points of each."""
+
+    what: str
+    series: Mapping[str, list[_Mean]]
+    present: tuple[tuple[int, str], ...]
+    """Engines with windows, each with its place among all engines."""
+    x: Axis
+    most: int
+
+    def lines(self, value: _Value, pick: _Pick) -> tuple[Series, ...]:
+        """Return a line for each engine."""
+        return tuple(Series(engine, place, self.points(engine, value, pick)) for place, engine in self.present)
+
+    def points(self, engine: str, value: _Value, pick: _Pick) -> tuple[Point, ...]:
+        """Return the points of one engine, few enough to be drawn."""
+        return thin([(each.t / 1000, value(each)) for each in self.series[engine]], self.most, pick)
+
+
 def _charts(run: Run, condition: Condition, query: str, found: Sequence[Asked], most: int) -> Iterator[Block]:
-    series = {asked.engine: _means(run.windows[asked]) for asked in found}
-    present = [(place, engine) for place, engine in enumerate(run.engines) if series.get(engine)]
+    bases = {asked.engine: base(run.windows[asked]) for asked in found}
+    series = {asked.engine: _means(run.windows[asked], bases[asked.engine]) for asked in found}
+    present = tuple((place, engine) for place, engine in enumerate(run.engines) if series.get(engine))
+    drawn = _Drawn(f"{query} in test {condition.label}", series, present, axis(bases.values()), most)
     if present:
-        yield _correctness(run, condition, query, series, present, most)
-        yield _delay(condition, query, series, present, most)
-    spans = tuple(_spans(run, found))
+        total = sum(len(run.windows[asked]) for asked in found)
+        yield _correctness(drawn, sum(run.wrong_count.get(asked, 0) for asked in found), total)
+        yield _delay(drawn)
+    spans = tuple(_spans(run, found, bases))
     if spans:
         left = f" The first {BORDERS} are drawn." if len(spans) > BORDERS else ""
         yield Spans(
-            f"Borders of windows of {query} in test {condition.label} that were not used as expected: as expected "
-            f"(grey), and as the answer shows that they were used.{left}",
-            Axis("event time", "seconds", "s"),
+            f"Borders of windows of {drawn.what} that were not used as expected: as expected (grey), and as the answer "
+            f"shows that they were used.{left}",
+            drawn.x,
             spans[:BORDERS],
         )
 
 
-def _correctness(
-    run: Run,
-    condition: Condition,
-    query: str,
-    series: dict[str, list[_Mean]],
-    present: list[tuple[int, str]],
-    most: int,
-) -> Lines:
-    numbers = [len(run.windows[Asked(condition, query, engine)]) for _, engine in present]
-    wrong = sum(run.wrong_count.get(Asked(condition, query, engine), 0) for _, engine in present)
+def _correctness(drawn: _Drawn, wrong: int, total: int) -> Lines:
     return Lines(
-        f"Precision and recall of {query} in test {condition.label}, by window, at the time when its answer was due. "
-        f"{wrong:,} of {counted(sum(numbers), 'window')} of all engines are wrong.",
-        Axis("event time", "seconds", "s"),
+        f"Precision and recall of {drawn.what}, by window, at the time when its answer was due. "
+        f"{wrong:,} of {counted(total, 'window')} of all engines are wrong.",
+        drawn.x,
         (
-            Panel(Axis("precision", "share", top=1.0), _series(series, present, lambda w: w.precision, most, min)),
-            Panel(Axis("recall", "share", top=1.0), _series(series, present, lambda w: w.recall, most, min)),
+            Panel(Axis("precision", "share", top=1.0), drawn.lines(lambda w: w.precision, min)),
+            Panel(Axis("recall", "share", top=1.0), drawn.lines(lambda w: w.recall, min)),
         ),
         marks="both",
     )
 
 
-def _delay(
-    condition: Condition, query: str, series: dict[str, list[_Mean]], present: list[tuple[int, str]], most: int
-) -> Lines:
-    _, first = max(present, key=lambda each: len(series[each[1]]))
-    expected = Series("expected", None, _points(series[first], lambda w: w.expected, most, max))
-    sizes = (expected, *_series(series, present, lambda w: w.actual, most, max))
+def _delay(drawn: _Drawn) -> Lines:
+    _, longest = max(drawn.present, key=lambda each: len(drawn.series[each[1]]))
+    expected = Series("expected", None, drawn.points(longest, lambda w: w.expected, max))
     return Lines(
-        f"Delay of the answers of {query} in test {condition.label}, with the sizes of the results. A window without "
-        "an answer has no delay; an answer that came before its window was over has a negative one.",
-        Axis("event time", "seconds", "s"),
+        f"Delay of the answers of {drawn.what}, with the sizes of the results. A window without an answer has no delay; "
+        "an answer that came before its window was over has a negative one.",
+        drawn.x,
         (
-            Panel(Axis("delay", "ms", "ms"), _series(series, present, lambda w: w.delay, most, median)),
-            Panel(Axis("result size", "count", "rows"), sizes),
+            Panel(Axis("delay", "ms", "ms"), drawn.lines(lambda w: w.delay, median)),
+            Panel(Axis("result size", "count", "rows"), (expected, *drawn.lines(lambda w: w.actual, max))),
         ),
         marks="both",
     )
 
 
-def _means(found: Sequence[Answered]) -> list[_Mean]:
+def _means(found: Sequence[Answered], start: int) -> list[_Mean]:
     """Return one line for each time at which an answer was due, in order; answers nobody expected have no time."""
     by_time: dict[int, list[Answered]] = defaultdict(list)
     for each in found:
         if each.t is not None:
-            by_time[each.t].append(each)
+            by_time[each.t - start].append(each)
     means = []
     for t, some in sorted(by_time.items()):
         delays = [each.delay for each in some if each.delay is not None]
@@ -145,29 +162,14 @@ def _means(found: Sequence[Answered]) -> list[_Mean]:
     return means
 
 
-def _series(
-    series: dict[str, list[_Mean]],
-    present: list[tuple[int, str]],
-    value: Callable[[_Mean], float | None],
-    most: int,
-    pick: Callable[[list[float]], float],
-) -> tuple[Series, ...]:
-    return tuple(Series(engine, place, _points(series[engine], value, most, pick)) for place, engine in present)
-
-
-def _points(
-    means: list[_Mean], value: Callable[[_Mean], float | None], most: int, pick: Callable[[list[float]], float]
-) -> tuple[Point, ...]:
-    return thin([(each.t / 1000, value(each)) for each in means], most, pick)
-
-
-def _spans(run: Run, found: Sequence[Asked]) -> Iterator[Span]:
+def _spans(run: Run, found: Sequence[Asked], bases: Mapping[str, int]) -> Iterator[Span]:
     """Return the windows whose borders were moved, of the first repetition."""
     for asked in found:
         for each in run.windows[asked]:
             if each.repetition or each.used is None or each.open is None or each.close is None:
                 continue
             if each.used != (each.open, each.close):
-                expected = each.open / 1000, each.close / 1000
-                used = each.used[0] / 1000, each.used[1] / 1000
-                yield Span(f"{each.close / 1000:,g} s", expected, used, asked.engine, run.engines.index(asked.engine))
+                start, place = bases[asked.engine], run.engines.index(asked.engine)
+                expected = (each.open - start) / 1000, (each.close - start) / 1000
+                used = (each.used[0] - start) / 1000, (each.used[1] - start) / 1000
+                yield Span(f"{expected[1]:,g} s", expected, used, asked.engine, place)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hydrograph.bench.report.document import Guilty, Section, Text, Wrong, WrongGroup, WrongWindow, section
 from hydrograph.bench.report.gather import KEPT_BY_GROUP, Asked, Run
 from hydrograph.bench.report.sections.measures import counted, cut
+from hydrograph.bench.report.sections.times import DAY, instant, span
 from hydrograph.bench.results import Blame, Window
 
 BLAMED = 20
@@ -66,7 +67,7 @@ def _window(record: Window) -> WrongWindow:
     facts = [("expected rows", f"{record.expected:,}"), ("rows that came", f"{record.actual:,}")]
     facts += [("precision", f"{record.precision:.4g}"), ("recall", f"{record.recall:.4g}")]
     if record.used_open is not None and record.used_close is not None:
-        facts.append(("borders used", f"[{record.used_open:,}, {record.used_close:,}) ms"))
+        facts.append(("borders used", span(record.used_open, record.used_close)))
     if record.content is not None:
         facts.append(("triples in the window", f"{record.content:,}"))
     if record.delay is not None:
@@ -89,9 +90,9 @@ def _title(record: Window) -> str:
     if record.t is None:
         title = "an answer that nothing expected"
     elif record.open is not None and record.close is not None:
-        title = f"window [{record.open:,}, {record.close:,}) ms"
+        title = f"window {span(record.open, record.close)}"
     else:
-        title = f"report at {record.t:,} ms"
+        title = f"report at {record.t:,} ms" if abs(record.t) < DAY else f"report at {instant(record.t)} UTC"
     return title if record.key.repetition == 0 else f"{title}, repetition {record.key.repetition + 1}"
 
 
