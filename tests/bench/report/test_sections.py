@@ -249,6 +249,12 @@ def test_precision_recall_delay_and_sizes_by_window_are_means_over_repetitions()
     assert [series.points for series in delay.panels[1].series] == [((5, 4), (6, 0)), ((5, 3), (6, 0))]
 
 
+def test_what_was_expected_is_drawn_once_if_it_is_the_same_for_all() -> None:
+    records = [*(window(key(e), 1000, expected=n, actual=0, hits=0) for e, n in (("a", 2), ("b", 2), ("c", 3)))]
+    _, delay = blocks(section(shown([*records, *(outcome(key(e)) for e in "abc")]), "Windows").blocks, Lines)
+    assert [series.name for series in delay.panels[1].series] == ["expected of a and b", "expected of c", "a", "b", "c"]
+
+
 def test_windows_by_date_and_by_the_clock_share_an_axis() -> None:
     date = 1_264_982_400_000
     page = shown(

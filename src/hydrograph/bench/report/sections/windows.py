@@ -24,7 +24,7 @@ from hydrograph.bench.report.document import (
     section,
 )
 from hydrograph.bench.report.gather import Answered, Asked, Condition, Run
-from hydrograph.bench.report.sections.measures import counted, thin
+from hydrograph.bench.report.sections.measures import counted, listed, thin
 from hydrograph.bench.report.sections.times import axis, base
 
 POINTS = 240_000
@@ -126,18 +126,25 @@ def _correctness(drawn: _Drawn, wrong: int, total: int) -> Lines:
 
 
 def _delay(drawn: _Drawn) -> Lines:
-    _, longest = max(drawn.present, key=lambda each: len(drawn.series[each[1]]))
-    expected = Series("expected", None, drawn.points(longest, lambda w: w.expected, max))
     return Lines(
-        f"Delay of the answers of {drawn.what}, with the sizes of the results. A window without an answer has no delay; "
-        "an answer that came before its window was over has a negative one.",
+        f"Delay of the answers of {drawn.what}, with the sizes of the results. A window without an answer has no "
+        "delay; an answer that came before its window was over has a negative one.",
         drawn.x,
         (
             Panel(Axis("delay", "ms", "ms"), drawn.lines(lambda w: w.delay, median)),
-            Panel(Axis("result size", "count", "rows"), (expected, *drawn.lines(lambda w: w.actual, max))),
+            Panel(Axis("result size", "count", "rows"), (*_expected(drawn), *drawn.lines(lambda w: w.actual, max))),
         ),
         marks="both",
     )
+
+
+def _expected(drawn: _Drawn) -> Iterator[Series]:
+    """Return what was expected: once, if that is the same for all engines; else of those that share it."""
+    shared: dict[tuple[Point, ...], list[str]] = {}
+    for _, engine in drawn.present:
+        shared.setdefault(drawn.points(engine, lambda w: w.expected, max), []).append(engine)
+    for points, engines in shared.items():
+        yield Series("expected" if len(shared) == 1 else f"expected of {listed(engines)}", None, points)
 
 
 def _means(found: Sequence[Answered], start: int) -> list[_Mean]:
