@@ -129,6 +129,19 @@ def compare_(*, run: Path, profile: str | None, output: Path | None, master: str
         click.echo(line)
 
 
+@command.command("import")
+@click.argument("directory", type=_FOLDER)
+@_output
+def import_(*, directory: Path, output: Path) -> None:
+    """Judge what YABench's runner left in DIRECTORY (config.json, and SG_, QR_, P_ and ORACLE_ files in results)."""
+    from hydrograph.bench.experiments.imported import import_yabench
+    from hydrograph.bench.experiments.summary import summary_lines
+
+    import_yabench(directory, output, lambda words: click.echo(words, err=True))
+    for line in summary_lines([output]):
+        click.echo(line)
+
+
 @command.command("report")
 @click.argument("runs", nargs=-1, required=True, type=_FOLDER)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The page.")

@@ -119,15 +119,18 @@ def _world(folder: Path, kept: Path) -> Data:
         names[name] = part.iri
     sources: list[tuple[str | None, str]] = []
     if manifest.static is not None:
-        sources = [(None, str(folder / manifest.static.path))]
-    static, triples = _statics(sources, kept / f"static-{_digest(manifest.world, manifest.checksum)}")
+        # Some queries read it as the default graph, others by its name.
+        names_of_static = dict.fromkeys((None, manifest.static.iri))
+        sources = [(name, str(folder / manifest.static.path)) for name in names_of_static]
+    known = _digest(manifest.world, manifest.checksum, [name for name, _ in sources])
+    static, triples = _statics(sources, kept / f"static-{known}")
     return Data(streams, static, triples, folder, names)
 
 
 def _given(world: WorldPart, kept: Path) -> Data:
     streams = {}
     for iri, place in world.streams.items():
-        stream = open_stream(place, name=iri, time=world.time)
+        stream = open_stream(place, name=iri, time=world.time, format=world.format)
         if stream.format != PARQUET:
             target = kept / f"stream-{_digest(iri, world.time, _stamps(stream.files))}"
             if not target.exists():

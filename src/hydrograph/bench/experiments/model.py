@@ -46,6 +46,8 @@ class WorldPart(_Part):
     """Static graphs by IRI; the default graph has the name `default`."""
     time: str | None = None
     """Where the times of elements stand, as `hydrograph convert --time` takes it; `name` for names of files."""
+    format: str | None = None
+    """The format of the streams' files, where their names do not tell."""
     duration: Length | None = Field(default=None, ge=1)
     """How much of the streams is played, in event time from the first element."""
 
@@ -200,11 +202,17 @@ def shipped() -> list[str]:
 def read_experiment(
     source: str, given: Sequence[str] = (), *, only: Sequence[str] = (), base: Path | None = None
 ) -> Experiment:
-    """Return the experiment of a file, or of one that comes with Hydrograph; `given` are key=value, `only` tests.
+    """Return the experiment of a file, of YABench's directory, or one that comes with Hydrograph.
+
+    `given` are key=value, `only` the names of tests.
 
     Paths in a file start from its folder; those of experiments that come with Hydrograph from its own workloads.
     """
     file = Path(source)
+    if file.is_dir():
+        from hydrograph.bench.experiments.yabench import read_yabench
+
+        return read_yabench(file, given, only=only)
     if file.suffix == ".toml" or file.exists():
         try:
             text = file.read_text("utf-8")
@@ -233,7 +241,6 @@ def experiment_of(
     overrides = dict(_override(name, text, raw) for text in given)
     tests = [test for one in raw.get("test", [{}]) for test in _tests(name, raw, one, overrides)]
     if base is not None:
-        # What the command line says starts from where the user is.
         tests = [_resolved(test, base) for test in tests]
     if wanting := [test for test in tests if test.needs == "" and test.name in only]:
         raise UsageError(f"test {wanting[0].name} needs data of yours: say with -D where it is")
@@ -272,6 +279,8 @@ def _override(name: str, text: str, raw: Mapping[str, Any]) -> tuple[str, Any]:
     if key not in parameters | plain:
         raise UsageError(f"{name} has no parameter {key!r}; it has {', '.join(sorted(parameters | plain))}")
     values = [_value(part) for part in value.split(",")]
+    if Path(value).exists():  # what the user names starts from where the user is
+        values = [str(Path(value).resolve())]
     return key, values if len(values) > 1 or key == "engines" else values[0]
 
 

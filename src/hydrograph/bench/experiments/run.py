@@ -74,7 +74,7 @@ class Options:
 def run_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> None:
     """Run what is not in the folder yet, and write the results as Parquet too in the end."""
     options = options or Options()
-    _begin(experiment, folder)
+    begin(experiment, folder)
     written = Results.resume(folder)
     for test in experiment.tests:
         _run_test(test, folder, written, options)
@@ -84,7 +84,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
 def play_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> int:
     """Play only, and return how many runs were done; oracle and judge can come later."""
     options = options or Options()
-    _begin(experiment, folder)
+    begin(experiment, folder)
     done = 0
     for test in experiment.tests:
         data, queries = _given(test, folder, options)
@@ -119,7 +119,7 @@ def _planned(test: Test, data: Data, queries: Sequence[Posed]) -> Iterator[Playe
             yield from plan_runs(test, data, queries, engine, repetition)
 
 
-def _begin(experiment: Experiment, folder: Path) -> None:
+def begin(experiment: Experiment, folder: Path) -> None:
     """Write where the figures come from; a folder of another experiment is refused."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / ORIGIN).exists():

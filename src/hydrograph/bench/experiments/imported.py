@@ -1,0 +1,111 @@
+"""Results of YABench's runner as a run of ours: its answers are judged by our oracle, its own verdicts stand beside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from hydrograph.bench.engines.session import Played
+from hydrograph.bench.experiments.data import elements, prepare
+from hydrograph.bench.experiments.expect import expect
+from hydrograph.bench.experiments.folder import Judging, PlayedRecord, Question, read_record, write_played
+from hydrograph.bench.experiments.judging import judged
+from hydrograph.bench.experiments.model import WorldPart
+from hydrograph.bench.experiments.run import WORLDS, Results, begin
+from hydrograph.bench.experiments.tables import write_tables
+from hydrograph.bench.experiments.yabench import (
+    YabenchTest,
+    profile_named,
+    read_answers_file,
+    read_directory,
+    read_performance,
+    read_verdicts,
+    read_yabench,
+)
+from hydrograph.bench.player import Handed
+from hydrograph.bench.results import Key, Outcome, Record, Window
+from hydrograph.errors import DataError
+from hydrograph.rdf.terms import Iri
+
+QUERY = "query"
+THEIRS = "YABench's oracle"
+
+
+def import_yabench(directory: Path, folder: Path, say: Callable[[str], None] = lambda _: None) -> int:
+    """Judge what YABench's runner left in a directory, write it to a folder, and return the number of its runs."""
+    experiment = read_yabench(directory)
+    begin(experiment, folder)
+    written = Results(folder)
+    written.file.unlink(missing_ok=True)
+    number = 0
+    for test in read_directory(directory):
+        for repetition, suffix in enumerate(_runs(directory / "results", test.name)):
+            say(f"{test.name}, run {repetition}")
+            written.add(_imported(directory / "results", test, suffix, repetition, folder))
+            number += 1
+    if not number:
+        names = ", ".join(test.name for test in read_directory(directory))
+        raise DataError(f"{directory / 'results'}: expected a file QR_ for a test ({names}), found none")
+    write_tables(folder)
+    return number
+
+
+def _runs(results: Path, name: str) -> list[str]:
+    """Return what stands behind the names of the files of each run."""
+    pattern = re.compile(rf"QR_{re.escape(name)}([_-]?[0-9]*)")
+    found = [match[1] for file in sorted(results.glob("QR_*")) if (match := pattern.fullmatch(file.name))]
+    return sorted(found, key=lambda suffix: int(suffix.strip("_-") or 0))
+
+
+def _imported(results: Path, test: YabenchTest, suffix: str, repetition: int, folder: Path) -> Iterator[Record]:
+    stream = next((f for f in (results / f"SG_{test.name}{suffix}", results / f"SG_{test.name}") if f.exists()), None)
+    if stream is None:
+        raise DataError(f"{results}: expected the stream SG_{test.name}, found none")
+    data = prepare(WorldPart(streams={test.stream: str(stream)}, format="yabench"), 0, folder / WORLDS)
+    variables, blocks = read_answers_file(results / f"QR_{test.name}{suffix}")
+    performance = results / f"P_{test.name}{suffix}"
+    name, samples = read_performance(performance) if performance.exists() else ("", [])
+    engine = str(test.config.get("enginename") or name or "engine")
+    (recorded,) = data.streams.values()
+    played = elements(test.stream, recorded.location)
+    first = played[0].t if played else 0
+    record = PlayedRecord(
+        test=test.name,
+        engine=engine,
+        repetition=repetition,
+        questions={QUERY: Question(asked=test.engine_query, text=test.oracle_query, variables=variables)},
+        streams={test.stream: recorded.location},
+        first=0,
+        speed=1.0,
+        judging=Judging(profile=profile_named(test.config), gracious=bool(test.config.get("graceful", False))),
+        seconds=max([block.at for block in blocks] + [(e.t - first) for e in played[-1:]], default=0.0) / 1000,
+        elements=len(played),
+        triples=sum(len(element.triples) for element in played),
+        executions={QUERY: len(blocks)},
+    )
+    handed = [Handed(Iri(test.stream), element, element.t, element.t) for element in played]
+    place = write_played(folder, record, Played(blocks={QUERY: blocks}, handed=handed, samples=samples))
+    yield from judged(place, expect(folder, place, read_record(place)))
+    verdicts = results / f"ORACLE_{test.name}{suffix}"
+    if verdicts.exists():
+        key = Key(test=test.name, engine=f"{engine}, {THEIRS}", query=QUERY, repetition=repetition)
+        windows = list(read_verdicts(verdicts, key))
+        yield from windows
+        yield _outcome(key, windows)
+
+
+def _outcome(key: Key, windows: list[Window]) -> Outcome:
+    number = len(windows) or 1
+    right = sum(window.precision == window.recall == 1 for window in windows)
+    return Outcome(
+        key=key,
+        verdict="ok" if right == len(windows) else "wrong",
+        phase="execution",
+        windows=len(windows),
+        non_empty=sum(window.expected > 0 for window in windows),
+        right=right,
+        precision=sum(window.precision for window in windows) / number,
+        recall=sum(window.recall for window in windows) / number,
+        output=sum(window.actual for window in windows),
+    )

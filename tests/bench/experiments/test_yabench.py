@@ -1,0 +1,102 @@
+"""YABench's directories and result files: read, run, judged again, with its own verdicts beside ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hydrograph.bench.experiments.imported import THEIRS, import_yabench
+from hydrograph.bench.experiments.model import read_experiment
+from hydrograph.bench.experiments.yabench import read_answers_file, read_directory
+from hydrograph.bench.results import Outcome, Window, read, read_origin
+from hydrograph.errors import DataError, UsageError
+
+OM = "http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#"
+ENGINE = f"""REGISTER QUERY q AS SELECT ?obs ?value
+FROM STREAM <http://ex.org/streams/test> [RANGE ${{WSIZE}} STEP ${{WSLIDE}}]
+WHERE {{ ?obs <{OM}floatValue> ?value FILTER(?value > ${{TEMP}}) }}"""
+ORACLE = f"SELECT ?obs ?value WHERE {{ ?obs <{OM}floatValue> ?value FILTER(?value > ${{TEMP}}) }}"
+CONFIG = {
+    "generator": "SG1", "duration": "10s", "seed": 7, "stations": 1, "interval": "1s", "enginename": "csparql",
+    "vars": {"WSIZE": "5s", "WSLIDE": "5s", "WPOLICY": "onwindowclose", "TEMP": "50.0"},
+    "tests": [{"name": "hot"}, {"name": "mild", "runs": 3, "vars": {"TEMP": "20.0"}}],
+}  # fmt: skip
+VALUES = {0: 10, 1000: 60, 2000: 70, 6000: 80, 7000: 30}
+START = 1430236906000
+
+
+def line(t: int, value: int) -> str:
+    return f'<http://e/o{t}> <{OM}floatValue> {value}.0^^<http://www.w3.org/2001/XMLSchema#float> "{t}" .\n'
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    place = tmp_path / "Experiment_1"
+    results = place / "results"
+    results.mkdir(parents=True)
+    (place / "config.json").write_text(json.dumps(CONFIG))
+    (place / "engine.query").write_text(ENGINE)
+    (place / "oracle.query").write_text(ORACLE)
+    (results / "SG_hot").write_text("".join(line(t, value) for t, value in VALUES.items()))
+    rows = [f'http://e/o{t}\t"{VALUES[t]}.0"^^http://www.w3.org/2001/XMLSchema#float' for t in (1000, 6000)]
+    answers = [str(START), "obs\tvalue", str(START + 5112), rows[0], str(START + 10022), rows[1]]
+    (results / "QR_hot").write_text("\n".join(answers) + "\n")
+    (results / "P_hot").write_text(
+        "csparql\ntime,rss_mem,cpu_percent,mem_percent,threads\n0,120.5,50,1,20\n500,130,100,1,21\n"
+    )
+    (results / "ORACLE_hot").write_text("1.0,0.5,1,2,3,0,5000,112\n1.0,1.0,1,1,2,5000,10000,22\n")
+    return place
+
+
+def test_a_directory_becomes_an_experiment(directory: Path) -> None:
+    found = read_experiment(str(directory))
+    assert [(test.name, test.repetitions, test.seed) for test in found.tests] == [("hot", 1, 7), ("mild", 3, 7)]
+    hot, mild = found.tests
+    assert hot.world.name == "sensors"
+    assert hot.world.settings["stations"] == 1
+    assert "50.0" in hot.queries.texts["query"]
+    assert "20.0" in mild.queries.texts["query"]
+    assert "RANGE 5s STEP 5s" in mild.queries.engine_texts["hydrograph"]["query"]
+    assert hot.oracle.profile == "rspql"
+    assert read_experiment(str(directory), ["engines=oxigraph", "seed=3"]).tests[0].engines == ("oxigraph",)
+
+
+def test_its_results_are_judged_again_and_its_own_verdicts_stand_beside(directory: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert import_yabench(directory, folder) == 1
+    records = list(read(folder))
+    outcomes = {each.key.engine: each for each in records if isinstance(each, Outcome)}
+    assert set(outcomes) == {"csparql", f"csparql, {THEIRS}"}
+    windows = [each for each in records if isinstance(each, Window)]
+    ours = [each for each in windows if each.key.engine == "csparql"]
+    theirs = [each for each in windows if each.key.engine != "csparql"]
+    shown = {"open", "close", "content", "expected", "actual", "precision", "recall", "delay"}
+    assert [each.model_dump(include=shown) for each in ours] == [each.model_dump(include=shown) for each in theirs]
+    assert [blame.row[0] for blame in ours[0].missing] == ["<http://e/o2000>"]
+    assert outcomes["csparql"].memory_peak == 130
+    assert outcomes["csparql"].cpu == 0.75
+    assert outcomes["csparql"].verdict == "wrong"
+    assert read_origin(folder).experiment == "Experiment_1"
+
+
+def test_what_is_wrong_with_the_files_is_said(directory: Path, tmp_path: Path) -> None:
+    config = directory / "config.json"
+    config.write_text(json.dumps({**CONFIG, "statoins": 5}))
+    with pytest.raises(UsageError, match="unknown key 'statoins'"):
+        read_directory(directory)
+    config.write_text(json.dumps({**CONFIG, "vars": {"WSIZE": "5s", "WSLIDE": "5s"}, "tests": [{"name": "hot"}]}))
+    with pytest.raises(DataError, match=r"no value for \$\{TEMP\}"):
+        read_directory(directory)
+    config.write_text(json.dumps(CONFIG))
+    answers = directory / "results" / "QR_hot"
+    answers.write_text("soon\n")
+    with pytest.raises(DataError, match="line 1: expected the time of the start"):
+        read_answers_file(answers)
+    answers.write_text(f"{START}\nobs\tvalue\n{START + 5}\nhttp://e/o\n")
+    with pytest.raises(DataError, match="line 4: expected 2 values"):
+        read_answers_file(answers)
+    answers.unlink()
+    with pytest.raises(DataError, match=r"expected a file QR_ for a test \(hot, mild\)"):
+        import_yabench(directory, tmp_path / "run")
