@@ -373,6 +373,23 @@ def test_throughput_against_static_size_and_number_of_queries() -> None:
     assert points(many.panels[0].series[0]) == ((1, 100), (2, 50))
 
 
+def test_copies_of_a_query_are_one_query_with_their_mean() -> None:
+    records: list[Record] = [QueryFacts(test="many", query="q3/1", text="T")]
+    for copies in (1, 2):
+        for number in range(1, copies + 1):
+            at = key("a", f"q3/{number}", test="many", copies=copies)
+            records += [window(at, 1000), outcome(at, executions_rate=10 * number / copies)]
+            records += [Sampled(key=at, at=n, memory=1, cpu=0, threads=1) for n in range(3)]
+    page = shown(records)
+    (chart,) = blocks(section(page, "Scaling").blocks, Lines)
+    assert points(chart.panels[0].series[0]) == ((1, 10), (2, 7.5))
+    (table,) = blocks(section(page, "Verdicts").blocks, Table)
+    assert [column.name for column in table.columns] == ["engine", "settings", "q3"]
+    assert "Repetitions" not in titles(page)
+    courses = list(blocks(section(page, "Memory and processor").blocks, Lines))
+    assert points(courses[1].panels[0].series[0]) == ((0, 1), (1, 1), (2, 1))
+
+
 def test_arrival_of_the_last_result() -> None:
     page = shown(outcome(key(repetition=n), last_result=1000 * (n + 1)) for n in range(3))
     (table,) = blocks(section(page, "Scaling").blocks, Table)

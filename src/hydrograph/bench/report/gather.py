@@ -49,7 +49,7 @@ class Condition(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """One query on one engine under one condition; repetitions share it."""
+    """One query on one engine under one condition; repetitions share it, and copies that were asked at once."""
 
     condition: Condition
     query: str
@@ -96,7 +96,7 @@ class Run:
     windows: dict[Asked, list[Answered]] = field(default_factory=dict)
     wrong: dict[Asked, list[Window]] = field(default_factory=dict)
     wrong_count: dict[Asked, int] = field(default_factory=dict)
-    samples: dict[tuple[Asked, int], list[Moment]] = field(default_factory=dict)
+    samples: dict[tuple[Asked, int, str], list[Moment]] = field(default_factory=dict)
     mismatches: list[Mismatch] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     functional: list[Functional] = field(default_factory=list)
@@ -139,26 +139,26 @@ def gather(folder: Path) -> Run:
 def collect(origin: Origin, records: Iterable[Record]) -> Run:
     """Return the records by what belongs together."""
     run = Run(origin)
-    outcomes: defaultdict[Asked, dict[int, Outcome]] = defaultdict(dict)
+    outcomes: defaultdict[Asked, dict[tuple[int, str], Outcome]] = defaultdict(dict)
     for record in records:
         match record:
             case QueryFacts():
-                run.facts[record.test, record.query] = record
+                run.facts.setdefault((record.test, plain_query(record.query)), record)
             case Outcome():
-                outcomes[asked_of(record.key)][record.key.repetition] = record
+                outcomes[asked_of(record.key)][record.key.repetition, record.key.query] = record
             case Window():
                 _take_window(run, record)
             case Sampled():
-                moments = run.samples.setdefault((asked_of(record.key), record.key.repetition), [])
+                moments = run.samples.setdefault((asked_of(record.key), record.key.repetition, record.key.query), [])
                 moments.append(Moment(record.at, record.memory, record.cpu, record.threads))
             case Mismatch():
-                run.mismatches.append(record)
+                run.mismatches.append(record.model_copy(update={"query": plain_query(record.query)}))
             case Held():
                 run.held.append(record)
             case Functional():
                 run.functional.append(record)
             case Excluded():
-                run.excluded.setdefault((record.test, record.query), []).append(record.why)
+                run.excluded.setdefault((record.test, plain_query(record.query)), []).append(record.why)
             case _:
                 assert_never(record)
     run.outcomes = {asked: [found[number] for number in sorted(found)] for asked, found in outcomes.items()}
@@ -167,7 +167,16 @@ def collect(origin: Origin, records: Iterable[Record]) -> Run:
 
 def asked_of(key: Key) -> Asked:
     """Return a key without its repetition."""
-    return Asked(condition_of(key.test, key.settings), key.query, key.engine)
+    return Asked(condition_of(key.test, key.settings), plain_query(key.query), key.engine)
+
+
+def plain_query(name: str) -> str:
+    """Return the name of a query without the number of its copy.
+
+    >>> plain_query("q3/17"), plain_query("a/b")
+    ('q3', 'a/b')
+    """
+    return re.sub("/[0-9]+$", "", name)
 
 
 def condition_of(test: str, settings: Mapping[str, Setting]) -> Condition:

@@ -37,11 +37,11 @@ def repetitions(run: Run) -> Section | None:
 
 
 def _plots(run: Run, condition: Condition, query: str) -> Iterator[Block]:
-    engines = [(p, e) for p, e in enumerate(run.engines) if len(run.outcome(condition, query, e)) > 1]
+    numbers = {e: len({each.key.repetition for each in run.outcome(condition, query, e)}) for e in run.engines}
+    engines = [(place, engine) for place, engine in enumerate(run.engines) if numbers[engine] > 1]
     if not engines:
         return
-    number = max(len(run.outcome(condition, query, engine)) for _, engine in engines)
-    whiskers = f"Over {number} repetitions: median, quartiles, least and greatest."
+    whiskers = f"Over {max(numbers.values())} repetitions: median, quartiles, least and greatest."
     panels = []
     for axis, measure in _OF_RUNS:
         series = []

@@ -106,7 +106,7 @@ def _panels(run: Run, condition: Condition, query: str, most: int) -> Iterator[P
 
 
 def _first(run: Run, asked: Asked) -> list[Moment]:
-    return next((found for (each, _), found in run.samples.items() if each == asked), [])
+    return next((found for (each, _, _), found in run.samples.items() if each == asked), [])
 
 
 def _cores(moments: Sequence[Moment]) -> list[Point]:
