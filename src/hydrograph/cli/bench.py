@@ -49,6 +49,7 @@ _worlds = click.option(
     metavar="DIR",
     help="Where generated worlds are kept; default: DIR/worlds.",
 )
+_quiet = click.option("--quiet", is_flag=True, help="Do not tell on standard error what is being done.")
 _master = click.option("--master", metavar="MASTER", help="Let the oracle work on this Spark, such as local[2].")
 _processes = click.option("--processes", type=click.IntRange(1), help="Processes of the oracle; default: one a core.")
 
@@ -61,6 +62,7 @@ _processes = click.option("--processes", type=click.IntRange(1), help="Processes
 @_worlds
 @_master
 @_processes
+@_quiet
 def run_(
     *,
     experiment: str,
@@ -70,12 +72,13 @@ def run_(
     worlds: Path | None,
     master: str | None,
     processes: int | None,
+    quiet: bool,
 ) -> None:
     """Run an experiment: play, oracle, judge. A run that was broken off goes on where it was."""
     from hydrograph.bench.experiments.run import run_experiment
     from hydrograph.bench.experiments.summary import summary_lines
 
-    run_experiment(_read(experiment, given, tests), output, _options(worlds, master, processes))
+    run_experiment(_read(experiment, given, tests), output, _options(worlds, master, processes, quiet=quiet))
     for line in summary_lines([output]):
         click.echo(line)
 
@@ -86,13 +89,14 @@ def run_(
 @_given
 @_output
 @_worlds
+@_quiet
 def play_(
-    *, experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path, worlds: Path | None
+    *, experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path, worlds: Path | None, quiet: bool
 ) -> None:
     """Only play an experiment, and write down what was handed over and what came."""
     from hydrograph.bench.experiments.run import play_experiment
 
-    done = play_experiment(_read(experiment, given, tests), output, _options(worlds, None, None))
+    done = play_experiment(_read(experiment, given, tests), output, _options(worlds, None, None, quiet=quiet))
     click.echo(f"{done} runs of engines played into {output}")
 
 
@@ -104,11 +108,12 @@ _profile = click.option("--profile", metavar="NAME", help="The habits that repor
 @_profile
 @_master
 @_processes
-def oracle_(*, run: Path, profile: str | None, master: str | None, processes: int | None) -> None:
+@_quiet
+def oracle_(*, run: Path, profile: str | None, master: str | None, processes: int | None, quiet: bool) -> None:
     """Let the oracle answer for everything that was played in the folder RUN."""
     from hydrograph.bench.experiments.run import oracle_run
 
-    targets = oracle_run(run, _options(None, master, processes), profile=profile)
+    targets = oracle_run(run, _options(None, master, processes, quiet=quiet), profile=profile)
     click.echo(f"expected reports for {len(targets)} runs of engines lie in {run / 'expected'}")
 
 
@@ -118,13 +123,16 @@ def oracle_(*, run: Path, profile: str | None, master: str | None, processes: in
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Where to; default: RUN itself.")
 @_master
 @_processes
-def compare_(*, run: Path, profile: str | None, output: Path | None, master: str | None, processes: int | None) -> None:
+@_quiet
+def compare_(
+    *, run: Path, profile: str | None, output: Path | None, master: str | None, processes: int | None, quiet: bool
+) -> None:
     """Judge what was played in the folder RUN again, also by the habits of another engine."""
     from hydrograph.bench.experiments.run import compare_run
     from hydrograph.bench.experiments.summary import summary_lines
 
     target = output or run
-    compare_run(run, target, _options(None, master, processes), profile=profile)
+    compare_run(run, target, _options(None, master, processes, quiet=quiet), profile=profile)
     for line in summary_lines([target]):
         click.echo(line)
 
@@ -157,10 +165,10 @@ def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experi
     return read_experiment(source, given, only=tests)
 
 
-def _options(worlds: Path | None, master: str | None, processes: int | None) -> Options:
+def _options(worlds: Path | None, master: str | None, processes: int | None, *, quiet: bool) -> Options:
     from hydrograph.bench.experiments.run import Options
 
-    return Options(worlds, _session(master), processes, lambda words: click.echo(words, err=True))
+    return Options(worlds, _session(master), processes, lambda words: None if quiet else click.echo(words, err=True))
 
 
 def _session(master: str | None) -> SparkSession | None:
