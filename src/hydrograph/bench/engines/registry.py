@@ -17,7 +17,7 @@ from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.bench.engines import oxigraph, rsp_js
 from hydrograph.errors import RunError, UsageError
 from hydrograph.language.printer import print_query
-from hydrograph.windows.profile import RSPQL, Profile
+from hydrograph.windows.profile import PRESETS, RSPQL, Profile
 
 Words = Callable[[ContinuousQuery], str]
 """Puts a query into the words of an engine, or raises UnsupportedError."""
@@ -75,6 +75,15 @@ ENGINES: dict[str, Registered] = {
             start=lambda _: rsp_js.command(),
             words=rsp_js.text,
             profile=rsp_js.PROFILE,
+        ),
+        Registered(
+            name="rsp-services",
+            what="any engine behind RSP Services",
+            start=_python("services"),
+            wants="address",
+            dialect="csparql",
+            profile=PRESETS["csparql-engine"],
+            by_clock=True,
         ),
         Registered(
             name="program", what="any program that speaks the protocol", start=shlex.split, wants="a command line"

@@ -1,0 +1,170 @@
+"""An engine behind RSP Services: a real server on this machine that speaks the interface, asked over the network."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyoxigraph as ox
+import pytest
+
+from hydrograph.bench.engines import registry
+from hydrograph.bench.engines.oxigraph import Incremental
+from hydrograph.bench.engines.process import Limits
+from hydrograph.bench.engines.protocol import Answer
+from hydrograph.bench.engines.services import EVENT_TIME, rows_of
+from hydrograph.bench.engines.session import Question, Task, run
+from hydrograph.bench.engines.verdict import Phase, Verdict
+from hydrograph.bench.judge.windows import judge, summary
+from hydrograph.bench.oracle.dataset import StaticData
+from hydrograph.bench.oracle.evaluate import expected
+from hydrograph.bench.player import AsFastAsTaken
+from hydrograph.errors import DataError, QueryError
+from hydrograph.language import parse
+from hydrograph.rdf.terms import Iri, Literal, Triple
+from hydrograph.windows.stream import Element
+
+STREAM = Iri("http://example.org/s")
+TEXT = """PREFIX : <http://example.org/>
+SELECT ?o ?v ?room FROM NAMED WINDOW :w ON :s [RANGE 2s STEP 1s] WHERE { WINDOW :w { ?o :value ?v } ?o :in ?room }"""
+ELEMENTS = [
+    Element.of(300 * n, n, Triple(Iri(f"urn:o{n % 3}"), Iri("http://example.org/value"), Literal(f'"{n}"\n')))
+    for n in range(20)
+]
+ROOM = Triple(Iri("urn:o1"), Iri("http://example.org/in"), Iri("urn:room"))
+
+
+class Server(ThreadingHTTPServer):
+    """A store with windows behind RSP Services."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start without streams."""
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.engine = Incremental()
+        self.folder = folder
+        self.streams: set[str] = set()
+        self.observers: dict[str, list[str]] = {}
+        self.lock = threading.Lock()
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_PUT(self) -> None:
+        kind, name, body = self._read()
+        if kind == "streams":
+            self.server.streams.add(name)
+            return self._say(201)
+        try:
+            self.server.engine.register(name, body.decode())
+        except QueryError as error:
+            return self._say(400, str(error))
+        return self._say(201)
+
+    def do_POST(self) -> None:
+        kind, name, body = self._read()
+        engine = self.server.engine
+        with self.server.lock:
+            if kind == "kb":
+                file = self.server.folder / "kb.nt"
+                file.write_bytes(body)
+                engine.load(str(file), None)
+            elif kind == "queries":
+                self.server.observers.setdefault(name.removesuffix("/observers"), []).append(body.decode())
+            elif name not in self.server.streams:
+                return self._say(404, f"no stream {name}")
+            else:
+                triples = tuple(body.decode().splitlines())
+                self._push(list(engine.send(name, int(self.headers[EVENT_TIME]), triples)))
+        return self._say(200)
+
+    def do_DELETE(self) -> None:
+        self._read()
+        with self.server.lock:
+            self._push(list(self.server.engine.end()))
+        self._say(200)
+
+    def _push(self, answers: list[object]) -> None:
+        for answer in answers:
+            if not isinstance(answer, Answer):
+                continue
+            bindings = [{name: json_of(text) for name, text in row.items()} for row in answer.rows]
+            body = json.dumps({"head": {"vars": []}, "results": {"bindings": bindings}}).encode()
+            for observer in self.server.observers.get(answer.query, []):
+                request = urllib.request.Request(observer, body, {EVENT_TIME: str(answer.t)})
+                urllib.request.urlopen(request, timeout=10).close()
+
+    def _read(self) -> tuple[str, str, bytes]:
+        _, kind, *rest = self.path.partition("?")[0].split("/")
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        return kind, unquote("/".join(rest)), body
+
+    def _say(self, status: int, words: str = "") -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(words.encode())))
+        self.end_headers()
+        self.wfile.write(words.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+def json_of(text: str) -> dict[str, str]:
+    term = next(iter(ox.parse(f"<urn:s> <urn:p> {text} .".encode(), format=ox.RdfFormat.N_TRIPLES))).object
+    if isinstance(term, ox.NamedNode):
+        return {"type": "uri", "value": term.value}
+    assert isinstance(term, ox.Literal)
+    return {"type": "literal", "value": term.value, "datatype": term.datatype.value}
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    server = Server(tmp_path)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def task(text: str, static: dict[str | None, str]) -> Task:
+    return Task({"q 1/2": Question(text, ("o", "v", "room"))}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, static)
+
+
+def test_answers_come_over_the_network(address: str, tmp_path: Path) -> None:
+    file = tmp_path / "rooms.nt"
+    file.write_text("<urn:o1> <http://example.org/in> <urn:room> .\n")
+    found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: str(file)}), Limits(60))
+    assert found.outcomes == {}
+    due = expected(parse(TEXT), {STREAM: ELEMENTS}, StaticData(frozenset({ROOM})))
+    total = summary(judge(due, found.blocks["q 1/2"]))
+    assert total.windows == total.right
+    assert total.non_empty > 4
+
+
+def test_a_query_that_is_refused(address: str) -> None:
+    asked = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [ELEMENTS 3] WHERE { WINDOW <urn:w> { ?o ?p ?q } }"
+    found = run(registry.command(f"rsp-services:{address}"), task(asked, {}), Limits(60)).outcomes["q 1/2"]
+    assert (found.verdict, found.phase) == (Verdict.RUNTIME_ERROR, Phase.REGISTRATION)
+    assert "400 only time windows" in found.words
+
+
+def test_nobody_at_the_address() -> None:
+    found = run(registry.command("rsp-services:http://127.0.0.1:9"), task(TEXT, {}), Limits(60)).outcomes["q 1/2"]
+    assert found.verdict is Verdict.RUNTIME_ERROR
+    assert "http://127.0.0.1:9 does not answer" in found.words
+
+
+def test_terms_of_results() -> None:
+    typed = {"type": "typed-literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}
+    said = {"type": "literal", "value": 'a"b', "xml:lang": "en"}
+    row = {"x": {"type": "uri", "value": "urn:x"}, "b": {"type": "bnode", "value": "b0"}, "n": typed, "s": said}
+    assert rows_of(json.dumps({"results": {"bindings": [row]}}).encode()) == (
+        {"x": "<urn:x>", "b": "_:b0", "n": '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', "s": '"a\\"b"@en'},
+    )
+    with pytest.raises(DataError, match="expected SPARQL results"):
+        rows_of(b"<results/>")
