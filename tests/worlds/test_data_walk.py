@@ -6,18 +6,14 @@ import json
 from itertools import islice
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
+from written_world import write_by_hand
 
 from hydrograph.api import query
 from hydrograph.bench.features.workload import MANIFEST, Gauge
 from hydrograph.cli.main import main
 from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.nquads import term_text
-from hydrograph.streams.formats import parquet
-from hydrograph.streams.sources import events_as_arrow, open_stream
-from hydrograph.streams.static import read_static
-from hydrograph.worlds.manifest import Part, WorldManifest
 from hydrograph.worlds.queries.constants import constants_for
 from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.shop.world import KNOWLEDGE, STREAM
@@ -53,23 +49,7 @@ STATIC = [
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files of a generated shop."""
-    folder = tmp_path_factory.mktemp("shop")
-    (folder / "shop.tnt").write_text("".join(f"{t}\t{line}\n" for t, line in STREAMED))
-    (folder / "static.nt").write_text("".join(f"{line}\n" for line in STATIC))
-    (folder / "static").mkdir()
-    stream = parquet.write_arrow(events_as_arrow(open_stream(str(folder / "shop.tnt"))), folder / "shop", salt="")
-    pq.write_table(read_static(str(folder / "static.nt")), folder / "static" / "part-00000.parquet")
-    parts = {
-        "static": Part(path="static", iri=KNOWLEDGE, triples=4, elements=4, checksum="", files=("part-00000.parquet",)),
-        "shop": Part(
-            path="shop", iri=STREAM, triples=6, elements=6, first=500, last=6000, checksum="", files=stream.files
-        ),
-    }
-    settings = {"seed": 1, "static": 1, "stream": 1}
-    WorldManifest(
-        hydrograph="", world="shop", seed=1, settings=settings, static=parts["static"], streams={"shop": parts["shop"]}
-    ).write(folder)
-    return folder
+    return write_by_hand(tmp_path_factory.mktemp("shop"), "shop", STREAM, STREAMED, STATIC)
 
 
 def walked(world: Path, number: int, **settings: object) -> tuple[Generator, list[Candidate]]:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from compared_answers import compared
+from written_world import write_by_hand
 
 from hydrograph.api import query as query_of
-from hydrograph.bench.engines.replay import as_expected
-from hydrograph.bench.oracle.compare import compare_reports
-from hydrograph.bench.oracle.dataset import StaticData
-from hydrograph.bench.oracle.evaluate import Report, expected
-from hydrograph.bench.oracle.recorded import elements_of, graph_of
-from hydrograph.rdf.terms import Iri, Triple
-from hydrograph.streams.sources import open_stream
-from hydrograph.streams.static import read_graphs
-from hydrograph.windows.stream import Element
+from hydrograph.rdf.vocab import XSD_FLOAT
 from hydrograph.worlds.queries.constants import constants_for
 from hydrograph.worlds.queries.load import SetQuery, about_set, query_set, recorded_streams
 from hydrograph.worlds.queries.places import static_graphs, streams_of
 from hydrograph.worlds.registry import find_world
+from hydrograph.worlds.sensors.properties import OM_OWL, SSW, WEATHER
+from hydrograph.worlds.sensors.world import STREAM as OBSERVATIONS
 from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.writer import write_world
 
@@ -30,35 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@cache
-def elements(place: Path, iri: str) -> tuple[Element, ...]:
-    return elements_of(open_stream(str(place), name=iri))
-
-
-@cache
-def triples(place: Path) -> frozenset[Triple]:
-    return frozenset(triple for table in read_graphs([(None, str(place))]).tables for triple in graph_of(table))
-
-
-def compared(
-    text: str, streams: Mapping[str, Path], static: Mapping[str | None, Path], until: int | None = None
-) -> list[Report]:
-    """Return the engine's reports, after they were compared with the oracle's."""
-    query = query_of(text)
-    with query.over(streams, static, placement="local", until=until) as run:
-        got = as_expected(run.reports())
-    named = {Iri(name): triples(place) for name, place in static.items() if name is not None}
-    known = StaticData(triples(static[None]) if None in static else frozenset(), named)
-    wanted = {Iri(iri): elements(place, iri) for iri, place in streams.items()}
-    right = expected(query.algebra, wanted, known, profile=query.profile, until=until)
-    assert "\n".join(map(str, compare_reports(right, got))) == ""
-    return got
-
-
 def answers(name: str, asked: SetQuery, world: Path, until: int | None = None) -> int:
     """Return how many rows the reports have in all."""
     text = asked.text(constants(name, world))
-    reports = compared(text, streams_of(asked, world), static_graphs(world), until)
+    reports = compared(text, streams_of(asked, world), static_graphs(world), until=until)
     return sum(sum(report.rows.values()) for report in reports)
 
 
@@ -83,12 +53,48 @@ def test_the_functional_experiments(asked: SetQuery) -> None:
     assert any(report.rows for report in reports) is (asked.name != "experiment2a"), "there nobody meets anybody"
 
 
-@pytest.mark.spark
-def test_few_stations_answer_csrbench_and_yabench(spark: SparkSession, tmp_path: Path) -> None:
-    world = generated(spark, "csrbench", tmp_path, stations=8, duration="12s", static=False)
-    for name in ("csrbench", "yabench"):
-        for asked in query_set(name):
-            assert answers(name, asked, world) > 0, f"{name} {asked.name}"
+def observation(station: int, observed: str, t: int, value: int) -> list[str]:
+    """Return the four triples of an observation that queries read."""
+    name = f"{observed}_A{station}_{t}"
+    return [
+        f"<{SSW}Observation_{name}> <{OM_OWL}observedProperty> <{WEATHER}_{observed}> .",
+        f"<{SSW}Observation_{name}> <{OM_OWL}procedure> <{SSW}System_A{station}> .",
+        f"<{SSW}Observation_{name}> <{OM_OWL}result> <{SSW}MeasureData_{name}> .",
+        f'<{SSW}MeasureData_{name}> <{OM_OWL}floatValue> "{value}.0"^^<{XSD_FLOAT}> .',
+    ]
+
+
+@pytest.fixture(scope="module")
+def few_stations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a world of four stations that observe every second, with values all over the range."""
+    lines = [
+        (1000 * second + 100 * station, line)
+        for second in range(12)
+        for station in range(4)
+        for place, observed in enumerate(("AirTemperature", "RelativeHumidity"))
+        for line in observation(station, observed, 1000 * second, (37 * second + 53 * station + 11 * place) % 101)
+    ]
+    return write_by_hand(tmp_path_factory.mktemp("stations"), "sensors", OBSERVATIONS, lines)
+
+
+@pytest.mark.parametrize("name", ["csrbench", "yabench"])
+def test_few_stations_answer_every_query(few_stations: Path, name: str) -> None:
+    for asked in query_set(name):
+        assert answers(name, asked, few_stations) > 0, asked.name
+
+
+def test_bounds_are_chosen_from_the_data_where_the_published_ones_are_empty(tmp_path: Path) -> None:
+    lines = [
+        (1000 * t, line)
+        for t in range(6)
+        for n, observed in enumerate(("AirTemperature", "RelativeHumidity"))
+        for line in observation(n, observed, t, 10 + t)
+    ]
+    world = write_by_hand(tmp_path, "sensors", OBSERVATIONS, lines)
+    chosen = constants_for("csrbench", world)
+    assert 10 <= float(chosen["TEMP"]) < 15
+    assert float(chosen["LOW"]) < float(chosen["HIGH"]) <= 16
+    assert chosen["SENSOR"] == f"{SSW}System_A0"
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from compared_answers import compared
 
 from hydrograph.api import query
 from hydrograph.rdf.encoding import encode_text
@@ -14,6 +15,7 @@ from hydrograph.worlds.manifest import WorldManifest
 from hydrograph.worlds.partitions import forced
 from hydrograph.worlds.queries.constants import social_constants
 from hydrograph.worlds.queries.load import SetQuery, query_set
+from hydrograph.worlds.queries.places import static_graphs, streams_of
 from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.social.dictionaries import dictionaries
 from hydrograph.worlds.social.settings import STREAMS, SocialSettings
@@ -168,6 +170,13 @@ def test_every_query_has_answers(world: Path, asked: SetQuery) -> None:
     text = asked.text(social_constants(world))
     with query(text).over(streams, static, placement="local", until=until) as run:
         assert any(report.rows for report in run.reports())
+
+
+@pytest.mark.parametrize("asked", QUERIES, ids=[asked.name for asked in QUERIES])
+def test_answers_are_the_oracles(world: Path, asked: SetQuery) -> None:
+    start = min(WorldManifest.read(world).streams[name].first or 0 for name in asked.about.streams)
+    streams = streams_of(asked, world)
+    compared(asked.text(social_constants(world)), streams, static_graphs(world), after=start, until=start + 8_000)
 
 
 def test_a_faithful_world_repeats_likes_and_is_the_same_at_any_partition_count(

@@ -130,15 +130,16 @@ class _Observed:
         self.directory, self.files = directory, _files(directory, manifest.streams["sensors"])
 
     def below(self, observed: str, published: float, share: float) -> str:
-        """Return the published bound if a value is above it, else one above which a share of the values is not."""
-        sql = "SELECT max(o_num), quantile_disc(o_num, $share) FROM read_parquet($files) WHERE p = $p AND s LIKE $s"
+        """Return the published bound if a value is above it, else one that a share of the values does not exceed."""
+        sql = """SELECT max(o_num), least(quantile_disc(o_num, $share), max(o_num) - 1)
+        FROM read_parquet($files) WHERE p = $p AND s LIKE $s"""
         most, bound = self._ask(sql, observed, share=share)
         return str(published if most > published else bound)
 
     def between(self, observed: str, low: float, high: float) -> tuple[str, str]:
-        """Return the published bounds if a value is strictly between them, else those around the middle half."""
-        sql = """SELECT count(*) FILTER (o_num > $low AND o_num < $high), quantile_disc(o_num, 0.25),
-        quantile_disc(o_num, 0.75) FROM read_parquet($files) WHERE p = $p AND s LIKE $s"""
+        """Return the published bounds if a value is strictly between them, else some around the middle half."""
+        sql = """SELECT count(*) FILTER (o_num > $low AND o_num < $high), quantile_disc(o_num, 0.25) - 1,
+        quantile_disc(o_num, 0.75) + 1 FROM read_parquet($files) WHERE p = $p AND s LIKE $s"""
         inside, first, last = self._ask(sql, observed, low=low, high=high)
         return (str(low), str(high)) if inside else (str(first), str(last))
 
