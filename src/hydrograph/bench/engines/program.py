@@ -71,7 +71,10 @@ def serve(engine: Answering, source: BinaryIO = sys.stdin.buffer, target: Binary
         try:
             line = waiting.get(timeout=engine.due())
         except queue.Empty:
-            say(engine.tick())
+            try:
+                say(engine.tick())
+            except HydrographError as error:
+                say([Failed(words=str(error))])
             continue
         if not line:
             return

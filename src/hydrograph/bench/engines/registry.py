@@ -11,13 +11,16 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.bench.engines import oxigraph, rsp_js
-from hydrograph.errors import RunError, UsageError
+from hydrograph.bench.engines.described import HERE, read_description, start
+from hydrograph.errors import RunError, UnsupportedError, UsageError
+from hydrograph.language import DIALECTS
 from hydrograph.language.printer import print_query
-from hydrograph.windows.profile import PRESETS, RSPQL, Profile
+from hydrograph.windows.profile import PRESETS, RSPQL, Profile, preset
 
 Words = Callable[[ContinuousQuery], str]
 """Puts a query into the words of an engine, or raises UnsupportedError."""
@@ -54,6 +57,26 @@ def _python(module: str, *arguments: str) -> Callable[[str], Sequence[str]]:
     ]
 
 
+def _described(file: Path, name: str, what: str) -> Registered:
+    """Return the engine of a description; what stands behind its colon is the folder of what the user supplies."""
+    given = read_description(file)
+    return Registered(
+        name=name,
+        what=what,
+        start=lambda rest: start(file, Path(rest)),
+        wants="folder",
+        dialect=given.dialect,
+        profile=preset(given.profile),
+        by_clock=given.by_clock,
+        eager=given.eager,
+    )
+
+
+def _never(rest: str) -> Sequence[str]:
+    """Stand in for an engine that is only known when its description has been read."""
+    raise AssertionError(rest)
+
+
 ENGINES: dict[str, Registered] = {
     each.name: each
     for each in (
@@ -88,6 +111,13 @@ ENGINES: dict[str, Registered] = {
         Registered(
             name="program", what="any program that speaks the protocol", start=shlex.split, wants="a command line"
         ),
+        *(
+            _described(HERE / f"{name}.toml", name, f"{name}, with files that the user supplies")
+            for name in ("csparql", "cqels", "etalis")
+        ),
+        Registered(
+            name="described", what="any program, by a description of its lines", start=_never, wants="toml file"
+        ),
     )
 }
 
@@ -101,6 +131,10 @@ def engine(name: str) -> Registered:
     if bool(found.wants) != bool(rest.strip()) or bool(colon) != bool(found.wants):
         wanted = f"{base}:{found.wants.upper().replace(' ', '-')}" if found.wants else base
         raise UsageError(f"expected an engine such as {wanted}, got {name!r}")
+    if base == "described":
+        file, _, files = rest.partition(",")
+        own = _described(Path(file), base, found.what)
+        return replace(own, start=lambda _: start(Path(file), Path(files) if files else None))
     return found
 
 
@@ -133,4 +167,6 @@ def dialect(name: str) -> str:
 def text(name: str, query: ContinuousQuery) -> str:
     """Return a query as an engine is asked it, or raise UnsupportedError where its language has no words for it."""
     found = engine(name)
+    if found.words is None and found.dialect not in DIALECTS:
+        raise UnsupportedError(f"a query for {name} has to come in its own language, {found.dialect}")
     return found.words(query) if found.words is not None else print_query(query, found.dialect)

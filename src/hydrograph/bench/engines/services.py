@@ -2,7 +2,7 @@
 
     python -m hydrograph.bench.engines.services http://localhost:8175
 
-Streams are put to `/streams/NAME`, queries to `/queries/NAME`; static data is posted to `/kb`, elements to their stream.
+Streams are put to `/streams/NAME`, queries to `/queries/NAME`; static data is posted to `/kb`, elements to streams.
 The engine posts its answers to an observer here, as SPARQL results in JSON. Event times go in the header
 `Event-Time`, in milliseconds, both ways; engines that go by the clock have no use for them.
 """
