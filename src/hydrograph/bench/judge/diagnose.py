@@ -49,15 +49,23 @@ def diagnose(
         first = f"the first at {unanswered[0].t} ms"
         kind = Kind.SILENT if not any(said.rows for said in trial.said) else Kind.UNANSWERED
         found.append(Fault(kind, "" if kind is Kind.SILENT else f"{len(unanswered)} of {due}, {first}"))
-    spare = [said for due, said, _ in pairs if due is None and said is not None and said.rows]
-    repeated = [said for said in spare if any(said.t == each.due.t for each in answered)]
-    if repeated:
-        found.append(Fault(Kind.REPEATS, f"{len(repeated)} executions came twice"))
-    elif spare:
-        found.append(Fault(Kind.UNEXPECTED, f"{len(spare)} times"))
+    found += _spare(pairs)
     if wrong:
         found.append(_explained(trial, answered, wrong, evidence))
     return found
+
+
+def _spare(pairs: Sequence[tuple[Due | None, Said | None, Score]]) -> list[Fault]:
+    """Return what answers to no report mean: the one before it said again, or something else."""
+    again = other = 0
+    last: Said | None = None
+    for due, said, _ in pairs:
+        if said is not None and due is None and said.rows:
+            same = last is not None and said.rows == last.rows and said.t == last.t
+            again, other = again + same, other + (not same)
+        last = said if said is not None else last
+    found = [Fault(Kind.REPEATS, f"{again} executions came twice")] if again else []
+    return found + ([Fault(Kind.UNEXPECTED, f"{other} times")] if other else [])
 
 
 def _answered(pairs: Sequence[tuple[Due | None, Said | None, Score]]) -> list[Answered]:
