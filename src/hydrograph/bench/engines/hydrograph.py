@@ -23,7 +23,7 @@ _ROWS = 20_000
 
 
 class Replay:
-    """Streams are written down as timed N-Triples; in the end they and the static data are read once for all queries."""
+    """Streams are written down as timed N-Triples; in the end all data is read once for all queries."""
 
     def __init__(self, directory: Path, placement: str) -> None:
         """Start without data."""
@@ -101,6 +101,8 @@ class Replay:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="hydrograph-") as directory:
-        with closing(Replay(Path(directory), sys.argv[1] if len(sys.argv) > 1 else "auto")) as replay:
-            serve(replay)
+    with (
+        tempfile.TemporaryDirectory(prefix="hydrograph-") as directory,
+        closing(Replay(Path(directory), sys.argv[1] if len(sys.argv) > 1 else "auto")) as replay,
+    ):
+        serve(replay)
