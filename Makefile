@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-nightly check format lock bench-replay bench-papers check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-nightly test-faults bench-live check format lock bench-replay bench-papers check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,12 @@ test-slow: $(READY) ## run the long suites that `make test` leaves out
 test-nightly: $(READY) ## put 50,000 random queries of all operators to the oracle; CASES=NUMBER sets another number
 	HYDROGRAPH_CASES=$(or $(CASES),50000) HYDROGRAPH_LAWS=$(or $(LAWS),10000) \
 		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/compile/test_full_cases.py tests/properties/test_laws.py
+
+test-faults: $(READY) ## kill live queries at every point of a batch; KILLS=NUMBER at each point
+	@$(BIN)/python -m hydrograph.bench.live.faults --kills $(or $(KILLS),10)
+
+bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run
+	@$(BIN)/python -m hydrograph.bench.live --seconds $(or $(SECONDS),60)
 
 check: $(READY) ## formatting, lint, types and the direction of imports
 	$(BIN)/ruff format --check .

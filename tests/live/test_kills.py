@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from live_kills import Site
-
+from hydrograph.bench.live.site import Site
 from hydrograph.live.failpoints import POINTS
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from live_kills import QUERY, STREAM, Site
 
 from hydrograph import api
+from hydrograph.bench.live.site import QUERY, STREAM, Site
 from hydrograph.live.query import Driver
 from hydrograph.live.sink import read_units
 

@@ -58,16 +58,24 @@ class Site:
         if self._given == self.files:
             (self.root / "in" / "_END").touch()
 
-    def run(self, fail: str | None = None, *, placement: str = "local") -> subprocess.CompletedProcess[str]:
-        """Run a driver until it dies, or the stream ends."""
+    def run(
+        self, fail: str | None = None, *, placement: str = "local", once: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a driver until it dies, or the stream ends; `once` ends it after some seconds if it does neither."""
         command = [
             *(sys.executable, "-m", "hydrograph", "run", "--follow", "-f", "query.rq", "--stream", f"{STREAM}=in"),
             *("--checkpoint", "checkpoint", "--results", "results", "--lateness", "300", "--placement", placement),
         ]
         environment = {**os.environ, **({VARIABLE: fail} if fail else {})}
-        ran = subprocess.run(
-            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=120, check=False
+        started = subprocess.Popen(
+            command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+        try:
+            out, err = started.communicate(timeout=20 if once else 120)
+        except subprocess.TimeoutExpired:
+            started.terminate()
+            out, err = started.communicate(timeout=30)
+        ran = subprocess.CompletedProcess(command, started.returncode, out, err)
         if ran.returncode == -signal.SIGKILL:
             self.kills += 1
         return ran

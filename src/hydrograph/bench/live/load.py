@@ -1,0 +1,153 @@
+"""A stream at a steady rate, handed to a live query as encoded rows; when each report's window could close is noted."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+
+from hydrograph import api
+from hydrograph.live.units import Unit
+from hydrograph.rdf.encoding import encode_text
+from hydrograph.streams.schema import EVENTS, TRIPLES
+
+STREAM = "urn:bench:stream"
+STEP = 1_000
+_SLICE = 20
+"""Milliseconds of the stream that are handed over together."""
+_PREFIX = "PREFIX : <urn:bench:>"
+_WINDOW = "FROM NAMED WINDOW :w ON :stream [RANGE 5s STEP 1s]"
+QUERIES = {
+    "filter": f"{_PREFIX} SELECT ?a ?b {_WINDOW} WHERE {{ WINDOW :w {{ ?a :p ?b FILTER(?b = :n7 || ?b = :n8) }} }}",
+    "join": f"{_PREFIX} SELECT ?a ?b ?c ?d {_WINDOW} WHERE {{ WINDOW :w {{ ?a :p ?b . ?b :q ?c . ?c :r ?d }} }}",
+    "hybrid": f"{_PREFIX} SELECT ?a ?b ?kind {_WINDOW} WHERE {{ WINDOW :w {{ ?a :p ?b }} ?b :kind ?kind }}",
+    "aggregate": f"{_PREFIX} SELECT ?p (COUNT(*) AS ?n) {_WINDOW} WHERE {{ WINDOW :w {{ ?a ?p ?b }} }} GROUP BY ?p",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Rows of some milliseconds."""
+
+    start: int
+    events: pa.Table
+
+
+def slices(rate: int, milliseconds: int, seed: int = 1) -> Iterator[Slice]:
+    """Return a stream of three predicates over many nodes, in slices of equal length."""
+    rng = np.random.default_rng(seed)
+    nodes = [f"<urn:bench:n{number}>" for number in range(max(1000, 6 * rate))]
+    node_ids = np.array([encode_text(text).id for text in nodes], np.int64)
+    names = [f"<urn:bench:{name}>" for name in "pqr"]
+    name_ids = np.array([encode_text(text).id for text in names], np.int64)
+    node_texts, name_texts = pa.array(nodes), pa.array(names)
+    number, each = 0, rate * _SLICE // 1000
+    for start in range(0, milliseconds, _SLICE):
+        s, o = rng.integers(0, len(nodes), (2, each))
+        p = rng.integers(0, 3, each)
+        t = start + np.arange(each) * _SLICE // each
+        columns = {
+            "t": pa.array(t.astype(np.int64)),
+            "seq": pa.array(np.arange(number, number + each)),
+            "t_next": pa.nulls(each, pa.int64()),
+            "s": node_texts.take(pa.array(s)),
+            "p": name_texts.take(pa.array(p)),
+            "o": node_texts.take(pa.array(o)),
+            "s_id": pa.array(node_ids[s]),
+            "p_id": pa.array(name_ids[p]),
+            "o_id": pa.array(node_ids[o]),
+            "o_kind": pa.array(np.zeros(each, np.int8) + int(encode_text(nodes[0]).kind)),
+            "o_num": pa.nulls(each, pa.float64()),
+            "o_dec": pa.nulls(each, pa.decimal128(38, 18)),
+        }
+        number += each
+        yield Slice(start, pa.table([columns[name] for name in EVENTS.names], schema=EVENTS))
+
+
+def static_kinds(rate: int) -> pa.Table:
+    """Return a static graph that says of every tenth node what it is."""
+    rng = Random(2)
+    rows = []
+    kind = encode_text("<urn:bench:kind>")
+    for number in range(0, max(1000, 6 * rate), 10):
+        s, o = encode_text(f"<urn:bench:n{number}>"), encode_text(f"<urn:bench:k{rng.randrange(20)}>")
+        rows.append((s.text, kind.text, o.text, s.id, kind.id, o.id, int(o.kind), None, None))
+    columns = zip(*rows, strict=True)
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, TRIPLES, strict=True)], schema=TRIPLES)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What a run has shown."""
+
+    latencies: list[float] = field(default_factory=list)
+    """Milliseconds from the hand-over of the first element behind a window to its report, in order."""
+    behind: float = 0.0
+    """Milliseconds by which the player fell behind, at most."""
+    steps: dict[str, float] = field(default_factory=dict)
+    """Milliseconds of each step in the whole run."""
+    reports: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+    def percentile(self, share: float) -> float:
+        """Return the latency that such a share does not exceed."""
+        return float(np.percentile(self.latencies, 100 * share)) if self.latencies else float("nan")
+
+    @property
+    def lag(self) -> str:
+        """`growing` if reports of the last third come clearly later than those of the first."""
+        third = max(1, len(self.latencies) // 3)
+        first, last = np.median(self.latencies[:third]), np.median(self.latencies[-third:])
+        return "growing" if not self.latencies or last > 2 * first + 100 else "flat"
+
+
+def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop", warm: int = 6) -> Measured:
+    """Play a stream at a rate to one live query, and note when its reports come; the first `warm` are left out."""
+    given: dict[int, float] = {}
+    found: dict[int, float] = {}
+    rows = 0
+
+    def taken(unit: Unit) -> None:
+        nonlocal rows
+        found[unit.report.t] = time.perf_counter()
+        rows += len(unit.report.rows)
+
+    parts = list(slices(rate, 1000 * seconds))
+    static = static_kinds(rate) if query == "hybrid" else None
+    with tempfile.TemporaryDirectory(prefix="hydrograph-bench-") as directory:
+        live = api.query(QUERIES[query]).start(
+            {STREAM: "push:"},
+            static,
+            checkpoint=f"{directory}/checkpoint",
+            results=f"{directory}/results",
+            on_unit=taken,
+            placement=placement,
+            driver=driver,
+        )
+        stream = live.streams[STREAM]
+        measured = Measured()
+        started = time.perf_counter()
+        for part in parts:
+            due = started + part.start / 1000
+            wait = due - time.perf_counter()
+            if wait > 0:
+                threading.Event().wait(wait)
+            measured.behind = max(measured.behind, -1000 * wait)
+            if part.start % STEP == 0:
+                given[part.start] = time.perf_counter()
+            stream.send_table(part.events)
+        measured.seconds = time.perf_counter() - started
+        stream.end()
+        live.wait()
+        measured.steps = dict(live.runner.progress.totals)
+    closed = [t for t in sorted(found) if t in given][warm:]
+    measured.latencies = [1000 * (found[t] - given[t]) for t in closed]
+    measured.reports, measured.rows = len(found), rows
+    return measured
