@@ -15,7 +15,18 @@ from hydrograph.bench.experiments.folder import played_folders, read_record
 from hydrograph.bench.experiments.model import read_experiment
 from hydrograph.bench.experiments.run import compare_run, oracle_run, play_experiment, run_experiment
 from hydrograph.bench.experiments.summary import gauge, summary_lines
-from hydrograph.bench.results import Excluded, Mismatch, Outcome, QueryFacts, Record, Window, read, read_origin
+from hydrograph.bench.results import (
+    Excluded,
+    Functional,
+    Held,
+    Mismatch,
+    Outcome,
+    QueryFacts,
+    Record,
+    Window,
+    read,
+    read_origin,
+)
 from hydrograph.errors import DataError, UsageError
 
 STREAM = "".join(f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
@@ -170,3 +181,31 @@ def test_a_part_of_a_stream_can_be_played(file: Path) -> None:
     data = prepare(world, 1, file.parent / "kept")
     (stream,) = data.streams.values()
     assert pq.read_table(stream.files[0]).num_rows == 6
+
+
+def test_the_highest_rate_is_looked_for_by_playing(file: Path) -> None:
+    held = 'name = "held"\nmeasure = "held"\nheld_from = 100\nheld_to = 105\nqueries.names = []\n'
+    file.write_text(file.read_text().split("[[test]]")[0] + f"[[test]]\n{held}")
+    folder = file.parent / "run"
+    run_experiment(read_experiment(str(file)), folder)
+    found = [record for record in read(folder) if isinstance(record, Held)]
+    assert [(each.key.query, each.rate) for each in found] == [("all", 105), ("none", 105)]
+    assert found[0].tried == ((100, True), (105, True))
+    run_experiment(read_experiment(str(file)), folder)
+    assert kinds(folder)[Held] == 2
+
+
+def test_the_functional_suite_is_a_test_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def functional(engine: str) -> list[Functional]:
+        asked.append(engine)
+        return [Functional(engine=engine, group="R2R", name="filter", passed=True)]
+
+    monkeypatch.setattr("hydrograph.bench.functional.suite.functional", functional)
+    file.write_text('engines = ["oxigraph", "hydrograph"]\n[[test]]\nname = "f"\nmeasure = "functional"\n')
+    folder = file.parent / "run"
+    for _ in range(2):
+        run_experiment(read_experiment(str(file)), folder)
+    assert asked == ["oxigraph", "hydrograph"]
+    assert kinds(folder) == {Functional: 2}

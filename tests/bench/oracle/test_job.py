@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +22,7 @@ from hydrograph.bench.oracle.job import (
     Recorded,
     folder_of,
     local,
+    on_spark,
     plan_tasks,
     read_reports,
     terms_of,
@@ -34,6 +36,9 @@ from hydrograph.rdf.vocab import XSD_INTEGER
 from hydrograph.streams.sources import PARQUET, BadLines, RecordedStream
 from hydrograph.windows.report import Range
 from hydrograph.windows.stream import Element
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CASES = 40
 
@@ -127,6 +132,19 @@ def test_many_queries_share_stores_without_seeing_each_other(tmp_path: Path) -> 
     contents = {name: [report.content for report, _ in read_reports(out, name)] for name in TEXTS}
     assert contents["join"][3:5] == [15, 15]  # 20 elements, of which 5 repeat a triple
     assert contents["merged"][1:3] == [15, 15]
+
+
+@pytest.mark.spark
+def test_tasks_on_spark_write_what_they_write_here(tmp_path: Path, spark: SparkSession) -> None:
+    case = Case(0, parse(TEXTS["join"]), {STREAM: ELEMENTS}, StaticData(STATIC))
+    every = [asked(name, parse(text), case) for name, text in TEXTS.items()]
+    given = recorded(case, tmp_path / "in")
+    there = on_spark(plan_tasks(every, given, tmp_path / "there", parts=3), spark)
+    here = local(plan_tasks(every, given, tmp_path / "here", parts=2), processes=1)
+    assert there == here
+    assert there.rows > 0
+    for name in TEXTS:
+        assert reports_of(tmp_path / "there", name) == reports_of(tmp_path / "here", name)
 
 
 def test_a_query_that_no_oracle_can_answer_says_so_and_the_others_go_on(tmp_path: Path) -> None:
