@@ -393,7 +393,7 @@ def test_copies_of_a_query_are_one_query_with_their_mean() -> None:
 def test_arrival_of_the_last_result() -> None:
     page = shown(outcome(key(repetition=n), last_result=1000 * (n + 1)) for n in range(3))
     (table,) = blocks(section(page, "Scaling").blocks, Table)
-    assert rows(table) == (("t", "q1", "a", 2, 1, 3),)
+    assert rows(table) == (("q1", "t", 2, 1, 3),)
 
 
 def test_memory_and_processor_of_all_engines_together() -> None:

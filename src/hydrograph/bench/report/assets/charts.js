@@ -19,7 +19,7 @@ function drawLines(block, wide) {
     const grounded = panel.y.log || panel.y.format === "number" ? values : [0, ...values];
     return scaleOf(panel.y, grounded, from, from - each, wide < 500 ? 3 : 4);
   });
-  const left = Math.max(...block.panels.map((panel, n) => gutter(panel.y, scales[n])));
+  const left = Math.max(...block.panels.map((panel, n) => gutter(scales[n])));
   const xs = entries.flatMap((series) => series.points.map((point) => point[0]));
   const right = wide - 14;
   const x = scaleOf(block.x, xs, left + 6, right, Math.max(2, Math.floor((right - left) / 90)));
@@ -29,7 +29,7 @@ function drawLines(block, wide) {
     const group = draw("g", { class: "panel" });
     verticalAxis(group, panel.y, y, left, right, above - 2);
     const isLast = n === block.panels.length - 1;
-    horizontalAxis(group, isLast ? block.x : { format: "text" }, isLast ? x : { ...x, ticks: [] }, above, below, wide);
+    horizontalAxis(group, isLast ? x : { ...x, ticks: [] }, above, below, wide);
     panel.series.forEach((series, order) => group.append(seriesOf(series, order, x, y, block.marks)));
     pointerOver(group, block, panel, x, y, left, right);
     svg.append(group);
@@ -97,25 +97,26 @@ function drawDots(block, wide) {
   const each = (wide - names - 14) / across;
   const tall = block.rows.length * row;
   const top = legend.height + 20;
-  const deep = tall + 46;
-  const high = top + deep * (stacked ? block.panels.length : 1) + 4;
+  const deep = tall + 64;
+  const inner = stacked ? 16 : 40;
+  const high = top + deep * (stacked ? block.panels.length : 1) - 24;
   const svg = canvas(wide, high);
   svg.append(legend.group);
   const values = [...(block.x.log ? [] : [0]), ...strips.flatMap((strip) => strip.values)];
   block.panels.forEach((panel, n) => {
     const left = names + (stacked ? 0 : n * each);
     const above = top + (stacked ? n * deep : 0);
-    const x = scaleOf(block.x, values, left, left + each - 16, Math.max(2, Math.floor(each / 80)));
+    const x = scaleOf(block.x, values, left, left + each - inner, Math.max(2, Math.floor(each / 80)));
     const group = draw("g", {});
-    if (panel.label) group.append(label(shortened(panel.label, each - 8), left, above - 8, "start", "axis"));
-    horizontalAxis(group, block.x, x, above, above + tall, left + each);
+    if (panel.label) group.append(label(shortened(panel.label, each - inner), left, above - 8, "start", "axis"));
+    horizontalAxis(group, x, above, above + tall, left + each);
     block.rows.forEach((name, place) => {
       const y = above + place * row + row / 2;
       if (stacked || n === 0) group.append(label(shortened(name, names - 10), names - 8, y + 4, "end", "tick"));
-      group.append(draw("line", { x1: left, x2: left + each - 16, y1: y, y2: y, class: "rule" }));
+      group.append(draw("line", { x1: left, x2: left + each - inner, y1: y, y2: y, class: "rule" }));
       panel.strips.forEach((strip, order) => group.append(dotOf(block, strip, name, place, x, y, bar, order, panel)));
     });
-    group.append(label(withUnit(block.x), left + each - 16, above + tall + 33, "end", "axis"));
+    group.append(label(withUnit(block.x), left + each - inner, above + tall + 33, "end", "axis"));
     svg.append(group);
   });
   return svg;
@@ -150,7 +151,7 @@ function drawBoxplot(block, wide) {
     const y = scaleOf(panel.y, [...(panel.y.log ? [] : [0]), ...boxes.flatMap((box) => [box.low, box.high])], from, from - each, 4);
     const start = (n % across) * share;
     const group = draw("g", { transform: `translate(${start},0)` });
-    const left = gutter(panel.y, y);
+    const left = gutter(y);
     const right = share - 14;
     verticalAxis(group, panel.y, y, left, right, from - each - 2);
     const slot = (right - left) / block.groups.length;
@@ -191,7 +192,7 @@ function drawSpans(block, wide) {
   svg.append(legend.group);
   const right = wide - 14;
   const x = scaleOf(block.x, block.spans.flatMap((span) => [...span.expected, ...span.used]), names, right, Math.max(2, Math.floor((right - names) / 90)));
-  horizontalAxis(svg, block.x, x, top, top + tall, wide);
+  horizontalAxis(svg, x, top, top + tall, wide);
   block.spans.forEach((span, place) => {
     const y = top + place * row + 3;
     const bar = ([from, to], at, name) => draw("rect", { x: x.at(from), width: Math.max(1, x.at(to) - x.at(from)), y: at, height: 6, class: `bar ${name}` });

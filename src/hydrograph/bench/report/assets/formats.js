@@ -19,8 +19,8 @@ const FORMATS = {
   // What is not quite 1 is never shown as 1.
   share: (value) => (value === 1 || value === 0 ? String(value) : digits(Math.min(value, 0.9999), 0, 4)),
   percent: (value) => digits(value * 100, 2, 2),
-  ms: (value) => digits(value, 0, Math.abs(value) >= 100 ? 0 : 1),
-  seconds: (value) => digits(value, 0, Math.abs(value) >= 1000 ? 0 : 2),
+  ms: (value) => (Math.abs(value) >= 100 ? digits(value, 0, 0) : digits(value, 1, 1)),
+  seconds: (value) => (Math.abs(value) >= 1000 ? digits(value, 0, 0) : digits(value, 2, 2)),
   megabytes: (value) => digits(value, 0, Math.abs(value) >= 10 ? 0 : 1),
   rate: (value) => (Math.abs(value) >= 100 ? digits(value, 0, 0) : significant(value, 3)),
 };
@@ -31,6 +31,7 @@ function formatted(value, format) {
   return typeof value === "number" && FORMATS[format] ? FORMATS[format](value) : String(value);
 }
 
+const tickText = (value) => significant(value, 6);
 const isNumeric = (format) => format in FORMATS;
 const withUnit = (axis) => (axis.unit ? `${axis.label} (${axis.unit})` : axis.label);
 

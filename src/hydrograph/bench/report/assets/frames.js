@@ -41,18 +41,18 @@ function verticalAxis(parent, axis, scale, left, right, top) {
   for (const tick of scale.ticks) {
     const y = scale.at(tick);
     parent.append(draw("line", { x1: left, x2: right, y1: y, y2: y, class: tick === 0 ? "zero" : "grid" }));
-    parent.append(label(formatted(tick, axis.format === "share" ? "number" : axis.format), left - 7, y + 4, "end", "tick"));
+    parent.append(label(tickText(tick), left - 7, y + 4, "end", "tick"));
   }
   parent.append(label(shortened(withUnit(axis), right - 4), 0, top - 8, "start", "axis"));
 }
 
 // A label at the edge of the drawing is moved in, so that no letter is cut off.
-function horizontalAxis(parent, axis, scale, top, bottom, edge) {
+function horizontalAxis(parent, scale, top, bottom, edge) {
   let last = -Infinity;
   for (const tick of scale.ticks) {
     const x = scale.at(tick);
     parent.append(draw("line", { x1: x, x2: x, y1: top, y2: bottom, class: "grid" }));
-    const text = formatted(tick, axis.format);
+    const text = tickText(tick);
     const half = width(text) / 2;
     const middle = Math.min(x, edge - half - 1);
     if (middle - half > last + 6) { parent.append(label(text, middle, bottom + 17, "middle", "tick")); last = middle + half; }
@@ -60,7 +60,7 @@ function horizontalAxis(parent, axis, scale, top, bottom, edge) {
 }
 
 // The widest of the ticks decides how much room they get.
-const gutter = (axis, scale) => Math.ceil(Math.max(...scale.ticks.map((tick) => width(formatted(tick, axis.format))))) + 10;
+const gutter = (scale) => Math.ceil(Math.max(...scale.ticks.map((tick) => width(tickText(tick))))) + 10;
 
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "fill-opacity",
   "stroke-opacity", "font-family", "font-size", "font-weight"];

@@ -47,7 +47,7 @@ const button = (text, what, act) => make("button", { type: "button", "aria-label
 
 function showTable(block, number) {
   const file = `table-${number}-${slug(block.caption)}`;
-  const shown = 200;
+  const shown = 40;
   const body = make("div", {}, scrolling(block.caption, plainTable(block.columns, block.rows.slice(0, shown), block.headers, block.tiles)));
   if (block.rows.length > shown) {
     const rest = button(`Show all ${formatted(block.rows.length, "count")} rows`, `Show all rows of table ${number}`, () => {

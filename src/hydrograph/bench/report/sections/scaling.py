@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 from hydrograph.bench.report.document import (
@@ -20,7 +20,7 @@ from hydrograph.bench.report.document import (
     Value,
     section,
 )
-from hydrograph.bench.report.gather import Asked, Condition, Run, asked_of, natural
+from hydrograph.bench.report.gather import Asked, Condition, Run, asked_of
 from hydrograph.bench.report.sections.measures import is_wide
 from hydrograph.bench.results import Outcome
 
@@ -123,24 +123,31 @@ def _wide(series: tuple[Series, ...]) -> bool:
 
 
 def _last_results(run: Run) -> Table | None:
+    repeated = any(len(found) > 1 for found in run.outcomes.values())
+    kinds: dict[str, Callable[[list[float]], float]] = (
+        {"mean": fmean, "min": min, "max": max} if repeated else {"": fmean}
+    )
     rows: list[tuple[Value, ...]] = []
     for condition in run.conditions:
-        for query in sorted(run.queries, key=natural):
-            for engine in run.engines:
-                found = [each.last_result for each in run.outcome(condition, query, engine)]
-                times = [value / 1000 for value in found if value is not None]
-                if times:
-                    rows.append((condition.label, query, engine, fmean(times), min(times), max(times)))
+        for query in run.queries:
+            times = [_arrivals(run.outcome(condition, query, engine)) for engine in run.engines]
+            if any(times):
+                cells = [kind(found) if found else None for found in times for kind in kinds.values()]
+                rows.append((query, condition.label, *cells))
     if not rows:
         return None
+    if repeated:
+        columns = [Column(kind, "seconds", "s", group=engine) for engine in run.engines for kind in kinds]
+    else:
+        columns = [Column(engine, "seconds", "s") for engine in run.engines]
+    over = ": mean, least and greatest over repetitions" if repeated else ""
     return Table(
-        "Arrival of the last result since the stream was started: mean, least and greatest over repetitions.",
-        (
-            Column("test"),
-            Column("query"),
-            Column("engine"),
-            *(Column(name, "seconds", "s") for name in ("mean", "min", "max")),
-        ),
+        f"Arrival of the last result since the stream was started{over}.",
+        (Column("query"), Column("test"), *columns),
         tuple(rows),
-        headers=3,
+        headers=2,
     )
+
+
+def _arrivals(outcomes: Sequence[Outcome]) -> list[float]:
+    return [each.last_result / 1000 for each in outcomes if each.last_result is not None]
