@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -29,6 +30,7 @@ from hydrograph.compile.program import (
     Keep,
     Let,
     Program,
+    SetMaking,
     StreamInput,
     read,
     with_steps,
@@ -115,6 +117,29 @@ class Prepared:
         raise RunError(f"a property path is longer than {MAX_ROUNDS:,} steps; give it a shorter window or a bound")
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A program, ready to be run."""
+
+    program: Program
+    asked: list[exp.Select]
+    prepared: Prepared | None
+
+    @classmethod
+    def of(cls, program: Program, placed: Local | Spark) -> _Made:
+        asked = [finals.by_report(program)]
+        if program.instants is not None:
+            asked.append(finals.instants(program))
+        return cls(program, asked, Prepared.of(program, asked) if isinstance(placed, Local) else None)
+
+    def run(self, placed: Local | Spark, given: Mapping[str, int]) -> list[pa.Table]:
+        reach("evaluate")
+        if self.prepared is not None:
+            assert isinstance(placed, Local)
+            return self.prepared.run(placed, given)
+        return placed.several(self.program, self.asked, given)
+
+
 @dataclass(slots=True)
 class Evaluator:
     """A placed plan, its static data and the placement it runs in."""
@@ -123,30 +148,33 @@ class Evaluator:
     static: StaticGraphs
     placed: Local | Spark
     domain: Domain = field(init=False)
-    program: Program = field(init=False)
-    _prepared: Prepared | None = field(init=False, default=None)
-    _asked: list[exp.Select] = field(init=False)
+    _made: dict[bool, _Made] = field(init=False, default_factory=dict)
     _inputs: list[StreamInput] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the program and give it the static data."""
+        """Make the program that is right for all data, and give it the static data."""
         assert self.plan.is_placed, "a plan without t0 can not be evaluated"
         self.domain = Domain(self.plan)
-        facts = Facts(
-            {},
+        self._inputs = self.plan.inputs(self._facts(repeats=True), self.placed.prefix)
+        self._program(repeats=True)
+
+    def _facts(self, *, repeats: bool) -> Facts:
+        making = SetMaking.LEAD if repeats else SetMaking.NOT_NEEDED
+        return Facts(
+            {window.stream: making for window in self.plan.query.windows},
             self.static.default is not None,
             named=self.static.named is not None,
             bucket=_MANY,
             moving=True,
         )
-        self._inputs = self.plan.inputs(facts, self.placed.prefix)
-        self.program = self._evaluated.program(facts, prefix=self.placed.prefix)
-        self._asked = [finals.by_report(self.program)]
-        if not self.domain.by_rank:
-            self._asked.append(finals.instants(self.program))
-        if isinstance(self.placed, Local):
-            self._prepared = Prepared.of(self.program, self._asked)
-        self._add_static()
+
+    def _program(self, *, repeats: bool) -> _Made:
+        """Return the program for data in which triples come again, or the quicker one for data free of that."""
+        if repeats not in self._made:
+            program = self._evaluated.program(self._facts(repeats=repeats), prefix=self.placed.prefix)
+            self._made[repeats] = _Made.of(program, self.placed)
+            self._add_static()
+        return self._made[repeats]
 
     @property
     def whole(self) -> bool:
@@ -178,7 +206,7 @@ class Evaluator:
 
     def _add_static(self) -> None:
         tables = {STATIC: lambda: self.static.default, QUADS: self.static.quads, GRAPHS: self.static.names}
-        for table in self.program.statics:
+        for table in {table.name: table for made in self._made.values() for table in made.program.statics}.values():
             self.placed.add_table(table.name, tables[table.name.removeprefix(self.placed.prefix)]())
 
     def reports(
@@ -201,7 +229,7 @@ class Evaluator:
         for name, table in rows.items():
             self.placed.add_table(name, table)
         if self.domain.by_rank:
-            return self._by_rank(ranks, before)
+            return self._by_rank(rows, ranks, before)
         # What changed at the first of them is known against the last report, which is looked at again.
         after = start - 1 if not self.whole or before.last is None else min(start, before.last) - 1
         closes = self.domain.closes(held, after + 1, end)
@@ -230,34 +258,29 @@ class Evaluator:
             self.placed.add_table(name, table)
         return self._by_time(start, NEVER, end, closes, counted, before)
 
-    def _by_rank(self, ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
+    def _by_rank(self, rows: Mapping[str, pa.Table], ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
+        made = self._program(repeats=any(map(_has_repeats, {id(table): table for table in rows.values()}.values())))
         earlier = int(self.whole and before.last is not None)
         evaluated = Ranks(ranks.start - earlier, ranks.end)
-        if self.program.domain is not None:
+        if made.program.domain is not None:
             domain = replay.domain_table(replay.domain(None, evaluated), None)
-            self.placed.add_table(self.program.domain, domain)
-        given = {**replay.parameters(self.plan, self.program, evaluated), "r_from": ranks.start}
-        (table,) = self._run(given)
+            self.placed.add_table(made.program.domain, domain)
+        given = {**replay.parameters(self.plan, made.program, evaluated), "r_from": ranks.start}
+        (table,) = made.run(self.placed, given)
         content = held_ranks(self._inputs, self.placed, ranks) if self.plan.needs_content else None
         instants = list(replay.instants_of(self.plan, ranks, content))
-        return self._reported(instants, RowsByRank(self.program, table), before)
+        return self._reported(instants, RowsByRank(made.program, table), before)
 
     def _by_time(
         self, start: int, after: int, end: int, closes: list[Instant], counted: Mapping[str, int], before: Before
     ) -> tuple[list[Report], Before]:
+        made = self._program(repeats=True)
         self.placed.add_table(f"{self.placed.prefix}{CLOSES}", pa.table({"t": pa.array(closes, pa.int64())}))
         given = {"k_from": 0, "k_to": _MANY, "after": max(BEGINNING, after), "until": end - 1}
         given |= {f"{name}_before": counted.get(name, 0) for name in self.tables}
-        table, found = self._run(given)
+        table, found = made.run(self.placed, given)
         instants = [each for each in replay.found_instants(found) if each[1] >= start]
-        return self._reported(instants, RowsByRank(self.program, table), before)
-
-    def _run(self, given: Mapping[str, int]) -> list[pa.Table]:
-        reach("evaluate")
-        if self._prepared is not None:
-            assert isinstance(self.placed, Local)
-            return self._prepared.run(self.placed, given)
-        return self.placed.several(self.program, self._asked, given)
+        return self._reported(instants, RowsByRank(made.program, table), before)
 
     def _reported(
         self, instants: Sequence[tuple[int, Instant, int | None]], rows: Mapping[int, Sequence[Row]], before: Before
@@ -282,3 +305,10 @@ class Evaluator:
         if self.plan.profile.r2s_set:
             return list(set(more) - set(less))
         return list((Counter(more) - Counter(less)).elements())
+
+
+def _has_repeats(rows: pa.Table) -> bool:
+    """Tell whether a triple may be there twice: False is a proof, True may be an accident of numbers."""
+    s, p, o = (rows.column(name).to_numpy().view(np.uint64) for name in ("s_id", "p_id", "o_id"))
+    keys = s * np.uint64(0x9E3779B97F4A7C15) ^ p * np.uint64(0xC2B2AE3D27D4EB4F) ^ o * np.uint64(0x165667B19E3779F9)
+    return len(np.unique(keys)) < len(keys)
