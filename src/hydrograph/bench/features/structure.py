@@ -24,7 +24,7 @@ from hydrograph.algebra.nodes import (
     Union,
     Window,
 )
-from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.algebra.queries import ContinuousQuery, Select
 from hydrograph.algebra.walk import children, expressions, operands, subpatterns
 from hydrograph.language.views import named
 from hydrograph.rdf.terms import Iri
@@ -182,7 +182,7 @@ def _classes(query: ContinuousQuery, *, has_join: bool, has_static: bool) -> Ite
         "filter": any(isinstance(node, Filter) for node in nodes),
         "join": has_join,
         "aggregation": any(isinstance(node, Group) for node in nodes),
-        "nested": sum(isinstance(node, Project) for node in nodes) > 1,
+        "nested": sum(isinstance(node, Project) for node in nodes) > isinstance(query.form, Select),
         "negation": any(isinstance(node, Minus) or any(test.negated for test in _existing(node)) for node in nodes),
         "optional": any(isinstance(node, LeftJoin) for node in nodes),
         "union": any(isinstance(node, Union) for node in nodes),
