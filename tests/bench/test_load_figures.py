@@ -28,6 +28,8 @@ def test_windows_hold_what_yabench_published(
     write_world(spark, WORLD, Sensors(stations=stations, interval=1000, duration=15_000), tmp_path / "w")
     place = tmp_path / "w" / "sensors"
     files = [str(place / name) for name in Manifest.read(place).files]
-    windows = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r}) GROUP BY t // 5000").fetchall()
+    asked = f"SELECT count(*) FROM read_parquet({files!r}) GROUP BY t // 5000"
+    with duckdb.connect() as database:
+        windows = database.execute(asked).fetchall()
     assert len(windows) == 3
     assert all(abs(count - published) <= published / 1000 for (count,) in windows), windows

@@ -15,7 +15,7 @@ from hydrograph.temporal import Instant
 SHOWN = 12
 """Triples that are shown at most; a row that needs more, such as a count, is blamed on the first."""
 
-_COST = 500_000
+_COST = 100_000
 _HOPS = 3
 
 _Makes: TypeAlias = Callable[[Held], bool]

@@ -19,7 +19,7 @@ from hydrograph.bench.judge.trial import Due, Said
 from hydrograph.bench.oracle.compare import compare
 from hydrograph.bench.oracle.dataset import Row
 
-BUDGET = 3_000_000
+BUDGET = 1_000_000
 """What one search may cost, in triples that the evaluator is asked over: some seconds."""
 
 _WINDOWS = 60
@@ -76,6 +76,11 @@ def moved(evidence: Evidence, answered: Sequence[Answered], wrong: Sequence[Answ
     windows = [*wrong, *(each for each in answered if id(each) not in known)][:_WINDOWS]
     missing = any(each.score.difference.missing for each in wrong)
     extra = any(each.score.difference.extra for each in wrong)
+    first = wrong[0].due.t
+    if evidence.cost_of(first, Moved(None)) < BUDGET and all(
+        _fits(evidence, each, terms_of(each.said.rows), Moved(None)) for each in wrong
+    ):
+        return Fault(Kind.EVICTS_LATE, "elements never leave", Moved(None))
     if not missing and (fault := _late_eviction(evidence, windows, wrong)) is not None:
         return fault
     # A window that only lacks rows may have lost something at a border, but did not win anything at the other.
@@ -94,9 +99,7 @@ def moved(evidence: Evidence, answered: Sequence[Answered], wrong: Sequence[Answ
 
 
 def _late_eviction(evidence: Evidence, windows: Sequence[Answered], wrong: Sequence[Answered]) -> Fault | None:
-    """Tell whether elements stay too long: always as long, or for every window some time, or for ever."""
-    if all(_fits(evidence, each, terms_of(each.said.rows), Moved(None)) for each in wrong):
-        return Fault(Kind.EVICTS_LATE, "elements never leave", Moved(None))
+    """Tell whether elements stay too long: always as long, or for every window some time."""
     found = _common(evidence, windows, _START, forward=False, backward=True)
     if found is not None:
         how = f"elements stay {str(found).removeprefix('by ')} too long"

@@ -12,7 +12,7 @@ from hydrograph.bench.judge.trial import Trial
 from hydrograph.bench.oracle.compare import compare
 from hydrograph.windows.stream import Element
 
-_BUDGET = 3_000_000
+_BUDGET = 1_000_000
 _MOSTLY, _HARDLY = 0.5, 0.1
 
 

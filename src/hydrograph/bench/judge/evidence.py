@@ -142,9 +142,9 @@ class Evidence:
         others = (n for n, graph in enumerate(self._graphs) if n != number and isinstance(graph, ox.DefaultGraph))
         return any((other, triple) in held for other in others)
 
-    def cost_of(self, t: Instant) -> int:
+    def cost_of(self, t: Instant, moved: Moved = AS_DUE) -> int:
         """Return what a question about the report at `t` costs."""
-        return sum(len(element.triples) for _, element in self.elements(t)) + _QUESTION
+        return sum(len(element.triples) for _, element in self.elements(t, moved=moved)) + _QUESTION
 
     def answer(
         self, t: Instant, before: Instant | None, moved: Moved = AS_DUE, without: frozenset[Place] = frozenset()

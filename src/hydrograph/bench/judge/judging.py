@@ -33,7 +33,7 @@ _ROWS = 20
 _EXPLAINED = 5
 """Rows of a window whose triples are searched for."""
 
-_COST = 20_000_000
+_COST = 3_000_000
 """What all explanations of a run may cost, in triples that the evaluator is asked over."""
 
 _WINDOWS = 25
