@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.bench.judge.evidence import Evidence, Moved
 from hydrograph.bench.judge.faults import Kind
 from hydrograph.bench.judge.judging import judge
@@ -21,6 +22,8 @@ BASE = "http://example.org/"
 ONE = "FROM NAMED WINDOW :w ON :s [RANGE 400ms STEP 200ms]"
 TWO = f"{ONE} FROM NAMED WINDOW :v ON :t [RANGE 400ms STEP 200ms]"
 QUERIES = {
+    "default graph": "REGISTER QUERY q AS SELECT ?x ?y FROM STREAM <http://example.org/s> [RANGE 400ms STEP 200ms] "
+    "FROM STREAM <http://example.org/t> [RANGE 400ms STEP 200ms] WHERE { ?x <http://example.org/is> ?y }",
     "identity": f"SELECT ?x ?y {ONE} WHERE {{ WINDOW :w {{ ?x :is ?y }} }}",
     "sum": f"SELECT ?y (SUM(?n) AS ?sum) {ONE} WHERE {{ WINDOW :w {{ ?x :is ?y ; :has ?n }} }} GROUP BY ?y",
     "two streams": f"SELECT ?x ?z {TWO} WHERE {{ WINDOW :w {{ ?x :is ?y }} WINDOW :v {{ ?z :is ?y }} }}",
@@ -46,6 +49,11 @@ def stream(seed: int) -> tuple[Element, ...]:
 STREAMS = {Iri(f"{BASE}s"): stream(1), Iri(f"{BASE}t"): stream(2)}
 
 
+def asked(name: str) -> ContinuousQuery:
+    text = QUERIES[name]
+    return parse(text if text.startswith("REGISTER QUERY") else f"PREFIX : <{BASE}>\n{text}")
+
+
 MOVES = {
     Moved(70, 70): Kind.SHIFTS,
     Moved(-70, -70): Kind.SHIFTS,
@@ -66,7 +74,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "moved", "kind"), CASES, ids=str)
 def test_moved_borders_are_found_again(name: str, moved: Moved, kind: Kind) -> None:
-    query = parse(f"PREFIX : <{BASE}>\n{QUERIES[name]}")
+    query = asked(name)
     evidence = Evidence(query, STREAMS)
     reports = expected(query, STREAMS)
     times = [None, *(report.t for report in reports)]
@@ -85,3 +93,19 @@ def test_moved_borders_are_found_again(name: str, moved: Moved, kind: Kind) -> N
         assert abs(moved.end - recovered.end) <= 3
     else:
         assert recovered == moved
+
+
+def test_borders_that_waver_as_clocks_make_them() -> None:
+    query = asked("identity")
+    evidence, reports = Evidence(query, STREAMS), expected(query, STREAMS)
+    draw = random.Random(5)
+    distances = [draw.randrange(-30, 30) for _ in reports]
+    answers = [
+        Said(0.0, texts_of(evidence.answer(report.t, None, Moved(distance, distance))), report.t)
+        for report, distance in zip(reports, distances, strict=True)
+    ]
+    trial = Trial(key=Key(test="t", engine="e", query="q"), due=[due_of(report) for report in reports], said=answers)
+    (fault,) = judge(trial, lambda: Evidence(query, STREAMS)).faults
+    assert fault.kind is Kind.WAVERS
+    assert str(fault).startswith("borders of windows waver by up to ")
+    assert int(fault.how.split()[-2]) <= 30

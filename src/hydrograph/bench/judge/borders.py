@@ -98,6 +98,24 @@ def moved(evidence: Evidence, answered: Sequence[Answered], wrong: Sequence[Answ
     return None
 
 
+def wavering(evidence: Evidence, wrong: Sequence[Answered]) -> Fault | None:
+    """Tell whether every window lies a little elsewhere, each by a distance of its own, as clocks make them."""
+    limit = evidence.width // 4
+    budget = evidence.cost + BUDGET
+    farthest = 0
+    for each in wrong:
+        near = [Distances(1, limit), Distances(-limit, -1)]
+        some = [
+            abs(found.nearest)
+            for family in (_SHIFT, _START, _END)
+            for found in _explaining(evidence, each, family, near, budget - evidence.cost)
+        ]
+        if not some:
+            return None
+        farthest = max(farthest, min(some))
+    return Fault(Kind.WAVERS, f"by up to {farthest} ms")
+
+
 def _late_eviction(evidence: Evidence, windows: Sequence[Answered], wrong: Sequence[Answered]) -> Fault | None:
     """Tell whether elements stay too long: always as long, or for every window some time."""
     found = _common(evidence, windows, _START, forward=False, backward=True)

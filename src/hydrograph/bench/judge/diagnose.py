@@ -86,6 +86,7 @@ def _explained(
         given = evidence()
         fault = borders.moved(given, answered, wrong) if given.can_move else None
         fault = fault or dropped(given, trial, wrong)
+        fault = fault or (borders.wavering(given, wrong) if given.can_move else None)
         if fault is not None:
             return fault
     missing = sum(each.score.difference.missing.total() for each in wrong)

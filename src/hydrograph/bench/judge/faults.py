@@ -27,6 +27,7 @@ class Kind(StrEnum):
     OPENS_LATE = "opens windows late"
     CLOSES_LATE = "closes windows late"
     CLOSES_EARLY = "closes windows early"
+    WAVERS = "borders of windows waver"
     DROPS = "drops elements"
     SKIPS = "skips input when slow"
     UNEXPECTED = "answers where nothing was asked"
