@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
 from hydrograph.worlds import writer
+from hydrograph.worlds.cuts import Cuts
 from hydrograph.worlds.draws import Draws
+from hydrograph.worlds.ids import check_ids
 from hydrograph.worlds.manifest import WorldManifest
 from hydrograph.worlds.plan import StreamPlan, World, WorldPlan
 from hydrograph.worlds.settings import Settings
@@ -108,3 +115,42 @@ def test_only_a_world_is_replaced(tmp_path: Path) -> None:
 def test_a_directory_without_manifest_is_no_world(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="was not finished"):
         WorldManifest.read(tmp_path)
+
+
+@given(st.lists(st.integers(-(2**40), 2**41), min_size=1, max_size=40, unique=True), st.data())
+def test_a_time_is_in_the_last_file_that_starts_before_it(starts: list[int], data: st.DataObject) -> None:
+    starts.sort()
+    cuts = Cuts.of(starts)
+    near = data.draw(st.sampled_from(starts)) + data.draw(st.integers(-3, 3))
+    for t in (near, data.draw(st.integers(starts[0], starts[-1] + 9))):
+        assert cuts.value(t) == max(0, bisect_right(starts, t) - 1)
+
+
+def test_even_files_are_found_with_one_comparison() -> None:
+    assert Cuts.of(range(0, 475_000_000, 1_000_000)).most == 1
+
+
+@pytest.mark.spark
+def test_the_column_finds_the_same_files(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    for starts in ([7], [-50, -3, 0, 1, 2, 900], list(range(0, 5000, 50))):
+        cuts = Cuts.of(starts)
+        times = spark.range(-100, 6000, 37, 1)
+        found = times.select("id", cuts.column(F.col("id")).alias("file")).collect()
+        assert [row["file"] for row in found] == [cuts.value(row["id"]) for row in found]
+
+
+def test_two_terms_with_one_id_are_found(tmp_path: Path) -> None:
+    def written(name: str, rows: list[tuple[str, int, str, int, str, int]]) -> Path:
+        columns = dict(zip(("s", "s_id", "p", "p_id", "o", "o_id"), map(list, zip(*rows, strict=True)), strict=True))
+        pq.write_table(pa.table(columns), tmp_path / name)
+        return tmp_path / name
+
+    stream = written("stream.parquet", [("<a>", 1, "<p>", 2, "<b>", 3), ("<a>", 1, "<p>", 2, "<c>", 4)])
+    static = written("static.parquet", [("<c>", 4, "<q>", 5, "<d>", 6)])
+    check_ids([[stream], [static]], tmp_path)
+    check_ids([[], []], tmp_path)
+    clash = written("clash.parquet", [("<other>", 4, "<q>", 5, "<d>", 6)])
+    with pytest.raises(DataError, match="<c> and <other> have the same 64-bit id"):
+        check_ids([[stream], [clash]], tmp_path)

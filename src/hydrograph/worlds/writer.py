@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,9 @@ from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.formats import parquet
 from hydrograph.worlds import texts
+from hydrograph.worlds.cuts import Cuts
 from hydrograph.worlds.draws import long_columns, numbers
+from hydrograph.worlds.ids import check_ids
 from hydrograph.worlds.manifest import MANIFEST, Part, WorldManifest
 from hydrograph.worlds.plan import StreamPlan, World
 from hydrograph.worlds.settings import Settings
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_FILE = parquet.ROWS_PER_FILE
 STATIC = "static"
+SPILL = ".spill"
 _KINDS = max(Kind) + 1
 _SALTS = (term_id("checksum a"), term_id("checksum b"))
 _OPTIONS = {
@@ -64,7 +67,8 @@ def write_world(
     try:
         step("planning")
         plan = world.generate(spark, settings)
-        streams, static = {}, None
+        streams: dict[str, Part] = {}
+        static = None
         if plan.static is not None:
             step("static data")
             static = _write_static(plan.static, partial, forms, world.graph)
@@ -72,6 +76,11 @@ def write_world(
             step(stream.name)
             streams[stream.name] = _write_stream(stream, partial, forms, step)
         plan.done()
+        step("checking ids")
+        check_ids(
+            [[partial / part.path / name for name in part.files] for part in _parts(static, streams)], partial / SPILL
+        )
+        shutil.rmtree(partial / SPILL, ignore_errors=True)
         manifest = WorldManifest(
             hydrograph=__version__,
             world=world.name,
@@ -86,6 +95,10 @@ def write_world(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
+
+
+def _parts(static: Part | None, streams: Mapping[str, Part]) -> list[Part]:
+    return [*streams.values(), *([] if static is None else [static])]
 
 
 def active_tasks(spark: SparkSession) -> tuple[int, int]:
@@ -121,7 +134,7 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
 
     elements = stream.elements
     starts = _starts(elements) if stream.starts is None else list(stream.starts)
-    part = _part_of(F.col("t"), starts)
+    part = Cuts.of(starts).column(F.col("t")) if starts else F.lit(0)
     seen, made = Observation(), Observation()
     placed = elements.repartitionById(max(1, len(starts)), part)
     if stream.sort:
@@ -205,22 +218,6 @@ def _starts(elements: DataFrame) -> list[int]:
     counted = elements.groupBy("t").agg(triples.cast("bigint").alias("n")).orderBy("t").toArrow()
     cuts = parquet.ranges(counted["t"].to_numpy(), counted["n"].to_numpy(), ROWS_PER_FILE)
     return [start for start, _ in cuts]
-
-
-def _part_of(t: Column, starts: list[int]) -> Column:
-    """Return the number of the last file that starts at or before `t`; a halving search, because files may be many."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if len(starts) <= 1:
-        return F.lit(0)
-    known = numbers(starts, "bigint")
-    found = F.lit(0)
-    width = 1 << (len(starts) - 1).bit_length() - 1
-    while width:
-        there = found + F.lit(width)
-        found = F.when((there < len(starts)) & (F.get(known, there) <= t), there).otherwise(found)
-        width >>= 1
-    return found
 
 
 def _sums(*columns: str) -> list[Column]:
