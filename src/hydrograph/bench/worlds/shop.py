@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -137,6 +138,6 @@ def speed(run: Measured) -> Check:
     by_clock, by_cpu = run.triples / run.seconds, CORES * run.triples / run.cpu_seconds
     said = (
         f"{run.triples} triples in {run.seconds:.0f} s, {by_clock:.0f} triples/s by the clock, "
-        f"{by_cpu:.0f} by CPU time on {CORES} cores"
+        f"{by_cpu:.0f} by CPU time ({run.cpu_seconds:.0f} s) on {CORES} cores; load average {os.getloadavg()[1]:.1f}"
     )
     return Check("shop {10,100}: 250,000 triples/s on two cores", by_clock >= RATE, said, by_clock)
