@@ -453,6 +453,10 @@ def test_published_rows_say_measure_query_and_settings_in_any_order() -> None:
     ]
     cmet, output, verdict = blocks(section(shown(records, origin), "Published figures").blocks, Table)
     assert rows(cmet) == (("cmet Q1", 1, 6),)
+    records.append(outcome(key("a", "q1", test="cmet"), executions_rate=9.0))
+    assert rows(next(blocks(section(shown(records, origin), "Published figures").blocks, Table))) == (
+        ("cmet Q1", 1, 9),
+    )
     assert rows(output) == (("Q1 1,000 output", 1, 70), ("output 100 q1", 1, 68), ("output q7", 1, None))
     assert rows(verdict) == (("verdict q2", 1, "syntax error"),)
 

@@ -21,7 +21,7 @@ Measure = tuple[str, Format, str, Callable[[Outcome], float | None]]
 _EXECUTIONS: Measure = ("executions a second", "rate", "1/s", lambda each: each.executions_rate)
 _DELAY: Measure = ("median delay", "ms", "ms", lambda each: each.delay_median)
 _ROWS: Measure = ("rows", "count", "", lambda each: each.output or None)
-_LAST: Measure = ("last result", "seconds", "s", lambda e: None if e.last_result is None else e.last_result / 1000)
+_LAST: Measure = ("last result", "ms", "ms", lambda each: each.last_result)
 _PRECISION: Measure = ("precision", "share", "", lambda each: each.precision)
 _RECALL: Measure = ("recall", "share", "", lambda each: each.recall)
 _MEMORY: Measure = ("peak memory", "megabytes", "MB", lambda each: each.memory_peak)
@@ -45,14 +45,16 @@ def published(run: Run) -> Section | None:
     """Return a table for each measure, the published columns first."""
     by_measure: dict[str, dict[str, Mapping[str, Setting | None]]] = {}
     for name, row in run.origin.published.items():
-        measure = next((word for word in _words(name) if word in MEASURES and not _is_own(run, word)), "")
+        measure = next((word for word in _words(name) if word in MEASURES), "")
         by_measure.setdefault(measure, {})[name] = row
     return section("Published figures", *(_table(run, measure, rows) for measure, rows in by_measure.items()))
 
 
 def _table(run: Run, measure: str, rows: Mapping[str, Mapping[str, Setting | None]]) -> Table:
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    found = {name: _found(run, [word for word in _words(name) if word != measure]) for name in rows}
+    # A test that is called after its measure is meant by that word too.
+    also = _is_test(run, measure)
+    found = {name: _found(run, [word for word in _words(name) if also or word != measure]) for name in rows}
     extra: list[Column] = []
     values: dict[str, list[Value]] = {name: [] for name in rows}
     for label, form, unit, figure in _measures(measure):
@@ -98,9 +100,8 @@ def _words(name: str) -> list[str]:
     return re.findall(r"\w+", re.sub(r"(?<=\d),(?=\d)", "", name.casefold()))
 
 
-def _is_own(run: Run, word: str) -> bool:
-    """Tell whether a word is the name of a test of this run rather than of a measure."""
-    return any(word in _words(condition.test) for condition in run.conditions)
+def _is_test(run: Run, word: str) -> bool:
+    return any(_words(condition.test) == [word] for condition in run.conditions)
 
 
 def _found(run: Run, wanted: list[str]) -> dict[str, list[Outcome]]:
