@@ -6,6 +6,7 @@ Every task slides its own store over its part of the stream, asks all queries th
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 from collections import Counter
@@ -184,9 +185,20 @@ def _with_before(part: Sequence[Due], before: Iterable[Due]) -> tuple[Due, ...]:
 
 
 def work(task: Task) -> Done:
-    """Do a task and return what it has written."""
-    if not task.views:
-        return _evaluated(task)
+    """Do a task and return what it has written; one that is done already is not done again."""
+    marker = Path(task.target) / f".{task.number:05}-{len(task.due)}.done"
+    if marker.exists():
+        reports_, rows, failed = json.loads(marker.read_text("utf-8"))
+        return Done(reports_, rows, tuple(failed))
+    done = _slid(task) if task.views else _evaluated(task)
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    partial = marker.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(json.dumps([done.reports, done.rows, done.failed]), "utf-8")
+    partial.replace(marker)
+    return done
+
+
+def _slid(task: Task) -> Done:
     streams = {}
     for name, stream in task.recorded.streams.items():
         spans = [view.content(one.t) for one in task.due for view in task.views[one.name] if view.stream == name]
