@@ -17,7 +17,7 @@ import click
 from hydrograph import api
 from hydrograph.errors import UsageError
 from hydrograph.live.metrics import MetricsServer
-from hydrograph.live.query import LiveQuery
+from hydrograph.live.query import Driver, LiveQuery
 from hydrograph.live.units import Unit
 from hydrograph.streams.static import StaticGraphs
 
@@ -35,6 +35,7 @@ class Follow:
     idle: float | None
     max_ahead: int | None
     metrics: int | None
+    driver: str
     sync: bool
 
 
@@ -52,11 +53,17 @@ def follow_options(function: F) -> F:
             "--max-ahead", type=int, metavar="MS", help="With --follow: hold back times further in the future."
         ),
         click.option("--metrics", type=int, metavar="PORT", help="With --follow: answer Prometheus on this machine."),
+        click.option(
+            "--driver",
+            type=click.Choice([each.value for each in Driver]),
+            default=Driver.LOOP.value,
+            help="With --follow: who reads the sources; spark is Structured Streaming.",
+        ),
         click.option("--sync", is_flag=True, help="With --follow: wait for the disk; survives a loss of power."),
     ]
 
     def wrapped(**given: Any) -> Any:
-        names = ("checkpoint", "results", "lateness", "idle", "max_ahead", "metrics", "sync")
+        names = ("checkpoint", "results", "lateness", "idle", "max_ahead", "metrics", "driver", "sync")
         record = Follow(**{name: given.pop(name) for name in names})
         follows = given.pop("follow")
         if not follows and (said := _says(record)) is not None:
@@ -81,6 +88,7 @@ def _says(follow: Follow) -> str | None:
         "--idle": follow.idle,
         "--max-ahead": follow.max_ahead,
         "--metrics": follow.metrics,
+        "--driver": None if follow.driver == Driver.LOOP else follow.driver,
         "--sync": follow.sync or None,
     }
     return next((name for name, value in given.items() if value is not None), None)
@@ -148,6 +156,7 @@ def follow_query(
             bad=bad,
             sync=follow.sync,
             placement=placement,
+            driver=follow.driver,
             master=master,
             memory=memory,
         )
@@ -183,7 +192,9 @@ def _until_over(live: LiveQuery) -> None:
         if shown:
             click.echo("\r\x1b[2K", err=True, nl=False)
         live.stop()
-    click.echo(f"hydrograph: {live_line(live.status())}", err=True)
+    status = live.status()
+    if shown or any(status[name] for name in ("late_partial", "late_dropped", "rejected", "quarantined")):
+        click.echo(f"hydrograph: {live_line(status)}", err=True)
 
 
 def live_line(status: dict[str, Any]) -> str:
