@@ -54,19 +54,19 @@ def check(spark: SparkSession) -> Iterator[Check]:
         write_world(spark, WORLD, Shop(rate=RATE), shop)
         with WorldData(shop) as data:
             default = Generator(Workload(data=shop), data)
-            queries = _named(default, default.settings.number)
+            queries = named(default, default.settings.number)
             yield languages(queries)
             ran = run(data, default, queries)
             yield answered("workload: the default one runs on the engine", ran)
             over_data = Generator(Workload(walk="data", data=shop), data)
-            walked = run(data, over_data, _named(over_data, WALKED))
+            walked = run(data, over_data, named(over_data, WALKED))
             yield answered("workload: a walk over data", walked)
             empty = [name for name, rows in walked.rows.items() if rows == 0]
             said_ = f"{len(walked.rows) - len(empty)} of {len(walked.rows)} have answers"
             yield Check("workload: what was walked over data has answers", not empty, said_)
 
 
-def _named(generator: Generator, number: int) -> dict[str, tuple[Candidate, Said]]:
+def named(generator: Generator, number: int) -> dict[str, tuple[Candidate, Said]]:
     """Return the first queries with their texts."""
     found = islice((one for one in generator.candidates(TRIES) if one is not None), number)
     window = generator.settings.time_window
