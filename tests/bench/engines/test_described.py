@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from outcomes import outcome
 
 from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.described import HERE, read_description
 from hydrograph.bench.engines.process import Limits
 from hydrograph.bench.engines.session import Played, Question, Task, run
 from hydrograph.bench.engines.verdict import Phase, Verdict
-from hydrograph.bench.judge.windows import judge, summary
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.player import AsFastAsTaken
 from hydrograph.errors import UnsupportedError, UsageError
@@ -64,15 +64,15 @@ def described(tmp_path: Path) -> str:
 def test_a_description_makes_a_program_an_engine(described: str) -> None:
     found = asked(described, registry.text(described, QUERY))
     assert found.outcomes == {}
-    total = summary(judge(expected(QUERY, {STREAM: ELEMENTS}), found.blocks["q"]))
+    total = outcome(expected(QUERY, {STREAM: ELEMENTS}), found.blocks["q"])
     assert total.windows == total.right == total.non_empty == 3
 
 
 def test_what_it_refuses(described: str) -> None:
     text = registry.text(described, QUERY).replace("?o .", "?o . FILTER(?o > 1)")
-    outcome = asked(described, text).outcomes["q"]
-    assert (outcome.verdict, outcome.phase) == (Verdict.RUNTIME_ERROR, Phase.REGISTRATION)
-    assert outcome.words == "no filters here"
+    refused = asked(described, text).outcomes["q"]
+    assert (refused.verdict, refused.phase) == (Verdict.RUNTIME_ERROR, Phase.REGISTRATION)
+    assert refused.words == "no filters here"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 import pytest
+from outcomes import outcome
 
 from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.oxigraph import Incremental
@@ -20,7 +21,6 @@ from hydrograph.bench.engines.protocol import Answer
 from hydrograph.bench.engines.services import EVENT_TIME, rows_of
 from hydrograph.bench.engines.session import Question, Task, run
 from hydrograph.bench.engines.verdict import Phase, Verdict
-from hydrograph.bench.judge.windows import judge, summary
 from hydrograph.bench.oracle.dataset import StaticData
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.player import AsFastAsTaken
@@ -141,7 +141,7 @@ def test_answers_come_over_the_network(address: str, tmp_path: Path) -> None:
     found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: str(file)}), Limits(60))
     assert found.outcomes == {}
     due = expected(parse(TEXT), {STREAM: ELEMENTS}, StaticData(frozenset({ROOM})))
-    total = summary(judge(due, found.blocks["q 1/2"]))
+    total = outcome(due, found.blocks["q 1/2"])
     assert total.windows == total.right
     assert total.non_empty > 4
 

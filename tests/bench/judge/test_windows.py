@@ -9,11 +9,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from outcomes import judged
 
 from hydrograph.bench.judge.blocks import Block
 from hydrograph.bench.judge.gracious import recover
 from hydrograph.bench.judge.score import score
-from hydrograph.bench.judge.windows import judge, summary
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.oracle.evaluate import Report
 from hydrograph.rdf.terms import Literal
@@ -61,21 +61,21 @@ def test_numbers_are_compared_by_value() -> None:
 def test_answers_that_name_their_window_are_paired_by_it() -> None:
     reports = [report(5000, "a"), report(6000, "b"), report(7000, "")]
     blocks = [Block(7010, rows(""), 7000), Block(5020, rows("a"), 5000), Block(8001, rows("z"), 8000)]
-    found = judge(reports, blocks)
-    assert [(each.t, each.score.right, each.delay) for each in found] == [
+    found = judged(reports, blocks)
+    assert [(each.t, each.precision == each.recall == 1, each.delay) for each in found.windows] == [
         (5000, True, 20),
         (6000, False, None),
         (7000, True, 10),
-        (8000, False, None),
+        (None, False, None),
     ]
-    whole = summary(found)
+    whole = found.outcome
     assert (whole.windows, whole.non_empty, whole.right) == (4, 2, 2)
-    assert (whole.precision, whole.recall, whole.missing, whole.extra) == (Fraction(1, 2), Fraction(1, 2), 1, 1)
+    assert (whole.precision, whole.recall, whole.missing, whole.extra) == (0.5, 0.5, 1, 1)
 
 
 def test_answers_without_a_time_are_paired_by_turns() -> None:
-    found = judge([report(5000, "a"), report(10_000, "b")], [Block(2510, rows("a")), Block(4900, rows("b"))], speed=2)
-    assert [(each.t, each.score.right, each.delay) for each in found] == [(5000, True, 10), (10_000, True, -100)]
+    found = judged([report(5000, "a"), report(10_000, "b")], [Block(2510, rows("a")), Block(4900, rows("b"))], speed=2)
+    assert [(each.t, each.recall, each.delay) for each in found.windows] == [(5000, 1.0, 10), (10_000, 1.0, -100)]
 
 
 TIMES = [0, 1031, 2031, 3031, 4031, 5031, 6031, 7031, 8031, 9031, 10_031]

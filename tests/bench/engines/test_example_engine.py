@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from outcomes import outcome
 
 from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.process import Limits
 from hydrograph.bench.engines.session import Question, Task, run
 from hydrograph.bench.engines.verdict import Verdict
-from hydrograph.bench.judge.windows import judge, summary
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.player import AsFastAsTaken
 from hydrograph.language import parse
@@ -45,7 +45,7 @@ def test_thirty_lines_of_perl_are_an_engine() -> None:
     task = Task({"q": Question(text, ("n",))}, {STREAM: elements}, {STREAM: AsFastAsTaken()})
     found = run(registry.command(name), task, Limits(seconds=30))
     assert found.outcomes == {}
-    total = summary(judge(expected(COUNT, {STREAM: elements}), found.blocks["q"]))
+    total = outcome(expected(COUNT, {STREAM: elements}), found.blocks["q"])
     assert total.windows == total.right == total.non_empty > 4
 
     asked = Task({"q": Question(other, ("s",))}, {STREAM: elements}, {STREAM: AsFastAsTaken()})
