@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from hydrograph.bench.engines import registry, rsp_js
 from hydrograph.bench.engines.process import Limits
 from hydrograph.bench.engines.session import Played, Question, Task, run
+from hydrograph.bench.functional.suite import functional
 from hydrograph.bench.judge.evidence import Evidence
 from hydrograph.bench.judge.judging import Judgement, judge
 from hydrograph.bench.judge.trial import Trial, due_of, from_close, said_of
@@ -101,6 +103,37 @@ def test_one_window_of_few_rows_is_right() -> None:
     found = judged(elements, played(elements, Limits(seconds=60)))
     assert found.faults == ()
     assert (found.outcome.windows, found.outcome.right) == (1, 1)
+
+
+@FETCHED
+def test_static_data_in_a_named_graph(tmp_path: Path) -> None:
+    (tmp_path / "units.nt").write_text('<http://example.org/C> <http://example.org/called> "Celsius"@en .\n')
+    query = parse("""PREFIX : <http://example.org/>
+    SELECT ?o ?name FROM NAMED WINDOW :w ON :s [RANGE 1s]
+    WHERE { WINDOW :w { ?o :unit ?u } GRAPH :units { ?u :called ?name } }""")
+    elements = [observation(0, 100), observation(1, 1600)]
+    asked = Task(
+        {"q": Question(registry.text("rsp-js", query), ("o", "name"))},
+        {STREAM: elements},
+        {STREAM: ByEventTime(speed=10)},
+        {f"{BASE}units": str(tmp_path / "units.nt")},
+    )
+    found = run(registry.command("rsp-js"), asked, Limits(seconds=60))
+    assert found.outcomes == {}
+    assert [dict(block.rows) for block in found.blocks["q"]] == [
+        {(Iri(f"{BASE}o0"), Literal.tagged("Celsius", "en")): 1},
+    ]
+
+
+@FETCHED
+@pytest.mark.slow
+def test_what_it_can_do() -> None:
+    found = {(each.group, each.name): each.passed for each in functional("rsp-js")}
+    assert all(passed for (group, _), passed in found.items() if group in ("R2R", "Experiment 1", "Experiment 2"))
+    assert found["R2S", "Istream"] is None
+    assert found["S2R", "tumbling, identity"]
+    # Where several windows close between two elements it answers the last of them only.
+    assert found["S2R", "sliding, identity"] is False
 
 
 @FETCHED

@@ -131,7 +131,7 @@ def test_each_fault_is_diagnosed_as_just_that(rooms: str, fault: str, verdict: s
 
 
 def test_an_engine_that_hangs(rooms: str) -> None:
-    found = fast(rooms, "hang", limits=Limits(seconds=6))
+    found = fast(rooms, "hang", limits=Limits(seconds=8))
     assert [fault.kind for fault in found.faults] == [Kind.HANGS]
     assert found.faults[0].how.startswith("at window 3, silent for ")
     assert (found.outcome.verdict, found.outcome.phase) == ("timeout", "execution")

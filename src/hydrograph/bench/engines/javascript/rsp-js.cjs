@@ -12,12 +12,12 @@ console.error = console.warn = (...words) => process.stderr.write(words.join(" "
 
 const from = createRequire(path.join(path.resolve(process.argv[2]), "package.json"));
 const { RSPEngine } = from("rsp-js");
-const { Parser } = createRequire(from.resolve("rsp-js"))("n3");
+const { Parser, DataFactory } = createRequire(from.resolve("rsp-js"))("n3");
 
 const say = (reply) => process.stdout.write(JSON.stringify(reply) + "\n");
 const queries = new Map();
 const waiting = new Set();
-let fixed = [];
+const fixed = [];
 
 function text(term) {
   if (term.termType === "NamedNode") return `<${term.value}>`;
@@ -83,11 +83,9 @@ function register(name, query) {
 
 const commands = {
   load({ file, graph }) {
-    const options = { format: "N-Triples" };
-    for (const quad of new Parser(options).parse(fs.readFileSync(file, "utf8"))) {
-      if (graph) quad._graph = { termType: "NamedNode", value: graph, equals: (o) => o && o.value === graph, id: graph };
-      fixed.push(quad);
-    }
+    const where = graph ? DataFactory.namedNode(graph) : DataFactory.defaultGraph();
+    for (const { subject, predicate, object } of new Parser({ format: "N-Triples" }).parse(fs.readFileSync(file, "utf8")))
+      fixed.push(DataFactory.quad(subject, predicate, object, where));
     say({ reply: "loaded" });
   },
   register({ query, text }) {
