@@ -150,6 +150,33 @@ def test_other_formats_come_through_a_socket(tmp_path: Path) -> None:
     server.close()
 
 
+def test_the_triples_of_a_query_are_the_stream_of_another(tmp_path: Path) -> None:
+    file = tmp_path / "all.tnt"
+    file.write_text("".join(LINES))
+    window = "FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 1s STEP 1s] WHERE { WINDOW <urn:w> { ?s ?p ?o } }"
+    first = api.query(f'CONSTRUCT {{ ?s <urn:seen> "a\\tb"@en . _:b <urn:of> ?o }} {window}')
+    stream, directory = tmp_path / "made.tnt", tmp_path / "results"
+    with first.over(str(file), placement="local") as run:
+        run.write(stream, "tnt")
+    live = first.start({STREAM: "push:"}, checkpoint=tmp_path / "first", results=directory)
+    live.streams[STREAM].send_lines(LINES)
+    live.streams[STREAM].end()
+    assert live.wait(30)
+    count = "SELECT ?p (COUNT(DISTINCT ?s) AS ?n) FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 2s STEP 1s] "
+    second = api.query(f"{count} {{ WINDOW <urn:w> {{ ?s ?p ?o }} }} GROUP BY ?p")
+    with second.over(str(stream), placement="local") as run:
+        expected = [report.json("query") for report in run.reports()]
+    units: list[Unit] = []
+    live = second.start(
+        {STREAM: f"results:{directory}"}, checkpoint=tmp_path / "second", on_unit=units.append, idle=0.3
+    )
+    for _ in range(200):
+        if len(units) >= len(expected) or live.wait(0.05):
+            break
+    live.stop()
+    assert [unit.text for unit in units] == expected
+
+
 def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
     file = tmp_path / "all.tnt"
     file.write_text("".join(LINES))

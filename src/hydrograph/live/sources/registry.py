@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from hydrograph.errors import UsageError
 from hydrograph.live.files import Files
-from hydrograph.live.sources import directory, push, socket, stdin
+from hydrograph.live.sources import directory, push, results, socket, stdin
 from hydrograph.live.sources.source import Given, Source
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.event_time import EventTime
@@ -20,6 +20,7 @@ SOURCES: tuple[tuple[Callable[[str], bool], Open, str], ...] = (
     (lambda url: url == "-", stdin.open_source, "- (standard input)"),
     (lambda url: url.startswith("tcp://"), socket.open_source, "tcp://host:port"),
     (lambda url: url.startswith("push:"), push.open_source, "push: (filled by a program)"),
+    (lambda url: url.startswith("results:"), results.open_source, "results:DIRECTORY (of another query)"),
     (lambda url: "://" not in url or url.startswith("file://"), directory.open_source, "a directory"),
 )
 
