@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from statistics import median, quantiles
 
 from hydrograph.bench.engines.resources import slope
@@ -170,9 +171,7 @@ def _blamed(evidence: Evidence | None, due: Due, rows: Counter[Row], moved: Move
 
 
 def _first(rows: Counter[Row]) -> list[Row]:
-    return sorted(rows.elements(), key=lambda row: tuple("" if text is None else text for text in row_text(row)))[
-        :_ROWS
-    ]
+    return nsmallest(_ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
 
 
 def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wrong: tuple[int, int]) -> Judgement:

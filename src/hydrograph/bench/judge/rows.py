@@ -50,10 +50,14 @@ def repeats(wrong: Sequence[Judged]) -> Fault | None:
 
 def rounds(wrong: Sequence[Judged]) -> Fault | None:
     """Tell whether all that is wrong is the precision of numbers: one way of rounding explains every window."""
-    # Only rows that differ need to be looked at, and most numbers of places are ruled out by the first window.
+    if any(each.score.difference.missing.total() != each.score.difference.extra.total() for each in wrong):
+        return None
+    # Most numbers of places are ruled out by a single row.
+    first = wrong[0].score.difference
+    one, came = next(iter(first.missing)), {tuple(map(_value, row)) for row in first.extra}
     for places in _PLACES:
         for way in _WAYS:
-            if all(_same(each, places, way) for each in wrong):
+            if _rounded(one, places, way) in came and all(_same(each, places, way) for each in wrong):
                 digits = f"to {places} digits after the point" if places >= 0 else f"to multiples of {10**-places}"
                 return Fault(Kind.ROUNDS, digits)
     return None
