@@ -8,8 +8,20 @@ from pathlib import Path
 import pytest
 from outcomes import outcome
 
-from hydrograph.bench.engines.process import Limits
-from hydrograph.bench.engines.session import Played, Question, Task, run
+from hydrograph.bench.engines.process import Limits, started
+from hydrograph.bench.engines.protocol import (
+    Answer,
+    End,
+    Ended,
+    Load,
+    Loaded,
+    Register,
+    Registered,
+    Send,
+    Unregister,
+    Unregistered,
+)
+from hydrograph.bench.engines.session import Played, Question, Task, run, statements
 from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.oracle.dataset import StaticData
 from hydrograph.bench.oracle.evaluate import expected
@@ -147,3 +159,27 @@ def test_one_execution_after_the_other(rooms: str) -> None:
     found = run([sys.executable, str(PLANTED), "eager"], task, Limits(seconds=60))
     assert found.outcomes == {}
     assert found.executions["q"] >= len(ELEMENTS)
+
+
+def test_queries_come_and_go_while_a_stream_is_played(rooms: str) -> None:
+    command = [sys.executable, "-m", "hydrograph.bench.engines.oxigraph", "incremental"]
+    with started(command, Limits(seconds=60)) as engine:
+        engine.tell(Load(file=rooms))
+        assert isinstance(engine.hear().reply, Loaded)
+        for name in ("one", "two"):
+            engine.tell(Register(query=name, text=TEXT))
+            assert engine.hear().reply == Registered(query=name)
+        for element in ELEMENTS[:20]:
+            engine.tell(Send(stream=STREAM.value, t=element.t, triples=statements(element)))
+        engine.tell(Unregister(query="one"))
+        before = []
+        while not isinstance(reply := engine.hear().reply, Unregistered):
+            before.append(reply)
+        for element in ELEMENTS[20:]:
+            engine.tell(Send(stream=STREAM.value, t=element.t, triples=statements(element)))
+        engine.tell(End())
+        after = []
+        while not isinstance(reply := engine.hear().reply, Ended):
+            after.append(reply)
+    assert {reply.query for reply in before if isinstance(reply, Answer)} == {"one", "two"}
+    assert {reply.query for reply in after if isinstance(reply, Answer)} == {"two"}
