@@ -158,8 +158,8 @@ def test_a_checkpoint_of_another_query_is_refused(placed: Local) -> None:
 
 
 def test_results_that_are_gone_for_good_are_missed_aloud(placed: Local) -> None:
-    world = World(random_history(41), placed)
-    world.go_on(38)
+    world = World(random_history(8, one_by_one=True), placed)
+    world.go_on(39)
     assert world.results.data
     world.results.data.clear()
     with pytest.raises(RunError, match="results are missing"):
