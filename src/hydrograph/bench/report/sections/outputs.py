@@ -100,8 +100,7 @@ def _executions(run: Run) -> Iterator[Block]:
         )
         wide = is_wide([value for values in found.values() for value in values])
         yield Dots(
-            f"Executions a second in test {test}, the engine being fed the next input when it has finished the last "
-            f"(cmet).{_STAR if apart else ''}",
+            f"Executions a second in test {test}.{_PACE}{_STAR if apart else ''}",
             Axis("executions a second", "rate", "1/s", log=wide),
             tuple(names.values()),
             panels,
@@ -111,13 +110,17 @@ def _executions(run: Run) -> Iterator[Block]:
     if lines:
         star = any(str(line[0]).endswith(" *") for line in lines)
         yield Table(
-            f"Executions a second (cmet).{_STAR if star else ''} Means over repetitions.",
+            f"Executions a second.{_PACE}{_STAR if star else ''} Means over repetitions.",
             (Column("query"), Column("test"), *(Column(engine, "rate", "1/s") for engine in run.engines)),
             tuple(lines),
             headers=2,
         )
 
 
+_PACE = (
+    " This is the comparable throughput (cmet) where an engine is fed the next input when it has finished the last; "
+    "at a set pace it shows no more than the pace."
+)
 _STAR = " A star marks queries on which the engines' outputs are not comparable."
 
 

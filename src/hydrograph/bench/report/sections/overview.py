@@ -10,6 +10,8 @@ from hydrograph.bench.report.gather import Run
 from hydrograph.bench.report.sections.measures import counted, listed, verdict_of
 from hydrograph.bench.results import Outcome, Setting
 
+_FAULTS = 4  # of an engine that the summary names
+
 
 def origin(run: Run) -> Section | None:
     """Return machine, versions, seed, commit and settings."""
@@ -93,7 +95,8 @@ def _judgement(found: list[Outcome]) -> str:
     if causes:
         said += f". Not right: {'; '.join(causes)}"
     if faults:
-        said += f". The judge finds: {listed(faults)}"
+        more = f"; and {len(faults) - _FAULTS} more" if len(faults) > _FAULTS else ""
+        said += f". The judge finds: {'; '.join(faults[:_FAULTS])}{more}"
     return said + "."
 
 
