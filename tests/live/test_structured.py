@@ -30,7 +30,7 @@ def test_spark_drives_the_step_and_a_restart_goes_on(tmp_path: Path, spark: Spar
         "session": spark,
     }
     live = api.query(QUERY).start({STREAM: str(tmp_path / "in")}, **settings)
-    for _ in range(300):
+    for _ in range(900):
         if live.status()["reports"] > 1 or live.wait(0.1):
             break
     live.stop()
