@@ -10,8 +10,6 @@ import click
 from hydrograph.bench.experiments.model import read_experiment, shipped
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from hydrograph.bench.experiments.model import Experiment
     from hydrograph.bench.experiments.run import Options
 
@@ -166,14 +164,10 @@ def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experi
 
 
 def _options(worlds: Path | None, master: str | None, processes: int | None, *, quiet: bool) -> Options:
-    from hydrograph.bench.experiments.run import Options
+    from hydrograph.bench.experiments.run import Options, oracle_session
 
-    return Options(worlds, _session(master), processes, lambda words: None if quiet else click.echo(words, err=True))
+    def say(words: str) -> None:
+        if not quiet:
+            click.echo(words, err=True)
 
-
-def _session(master: str | None) -> SparkSession | None:
-    if master is None:
-        return None
-    from hydrograph.runtime.session import spark_session
-
-    return spark_session(master, None)
+    return Options(worlds, oracle_session(master), processes, say)

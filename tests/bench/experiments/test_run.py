@@ -190,7 +190,7 @@ def test_the_highest_rate_is_looked_for_by_playing(file: Path) -> None:
     run_experiment(read_experiment(str(file)), folder)
     found = [record for record in read(folder) if isinstance(record, Held)]
     assert [(each.key.query, each.rate) for each in found] == [("all", 105), ("none", 105)]
-    assert found[0].tried == ((100, True), (105, True))
+    assert list(found[0].tried) == [(100, True), (105, True)]
     run_experiment(read_experiment(str(file)), folder)
     assert kinds(folder)[Held] == 2
 
@@ -207,5 +207,5 @@ def test_the_functional_suite_is_a_test_too(file: Path, monkeypatch: pytest.Monk
     folder = file.parent / "run"
     for _ in range(2):
         run_experiment(read_experiment(str(file)), folder)
-    assert asked == ["oxigraph", "hydrograph"]
-    assert kinds(folder) == {Functional: 2}
+    assert ",".join(asked) == "oxigraph,hydrograph"
+    assert kinds(folder)[Functional] == 2

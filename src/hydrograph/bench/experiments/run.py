@@ -71,6 +71,15 @@ class Options:
     say: Callable[[str], None] = field(default=_silent)
 
 
+def oracle_session(master: str | None) -> SparkSession | None:
+    """Return the Spark on which the oracle works; None where none is named."""
+    if master is None:
+        return None
+    from hydrograph.runtime.session import spark_session
+
+    return spark_session(master, None)
+
+
 def run_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> None:
     """Run what is not in the folder yet, and write the results as Parquet too in the end."""
     options = options or Options()
