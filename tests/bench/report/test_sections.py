@@ -116,7 +116,7 @@ def test_the_summary_says_what_was_right_and_what_not() -> None:
     text = str(section(page, "Summary").blocks[0])
     assert "2 queries on 2 engines: 8 windows judged, 6 of them with a non-empty expected answer." in text
     assert "a: 1 of 1 run right, 4 of 4 windows; precision 1, recall 1." in text
-    assert "recall 0.9999. Not right: wrong: q1; syntax error: q2. The judge finds: late eviction." in text
+    assert "recall 0.9999. Not right: wrong: q1; syntax error: q2. The judge finds: late eviction (q1)." in text
 
 
 def test_a_summary_of_empty_answers_says_that_they_prove_nothing() -> None:
@@ -179,14 +179,14 @@ def test_failures_are_counted_by_cause_and_cited_by_word() -> None:
             outcome(key("a", "q1"), "crash", words="core dumped"),
             outcome(key("a", "q10"), "crash", words="core dumped"),
             outcome(key("a", "q2"), "crash", words="core dumped"),
-            outcome(key("b", "q1"), "wrong", faults=("rounds numbers",)),
+            outcome(key("b", "q1"), "wrong", words="2 rows missing", faults=("rounds numbers",)),
         ]
     )
     causes, words = blocks(section(page, "Failed queries").blocks, Table)
     assert [column.name for column in causes.columns] == ["engine", "wrong", "crash", "any cause"]
     assert rows(causes) == (("a", None, 3, 3), ("b", 1, None, 1))
     assert words.rows[0] == ("a", "crash", "execution", "q1, q2 and q10", "core dumped")
-    assert words.rows[1][-1] == "judged: rounds numbers"
+    assert words.rows[1][-1] == "2 rows missing; rounds numbers"
 
 
 def test_functional_tests_as_a_matrix() -> None:

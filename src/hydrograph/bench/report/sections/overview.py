@@ -10,8 +10,6 @@ from hydrograph.bench.report.gather import Run
 from hydrograph.bench.report.sections.measures import counted, listed, verdict_of
 from hydrograph.bench.results import Outcome, Setting
 
-_FAULTS = 4  # of an engine that the summary names
-
 
 def origin(run: Run) -> Section | None:
     """Return machine, versions, seed, commit and settings."""
@@ -91,13 +89,22 @@ def _judgement(found: list[Outcome]) -> str:
         if verdict_of(outcome) is not Verdict.OK and outcome.key.query not in failed.setdefault(outcome.verdict, []):
             failed[outcome.verdict].append(outcome.key.query)
     causes = [f"{cause}: {listed(queries)}" for cause, queries in failed.items()]
-    faults = list(dict.fromkeys(fault for outcome in found for fault in outcome.faults))
     if causes:
         said += f". Not right: {'; '.join(causes)}"
-    if faults:
-        more = f"; and {len(faults) - _FAULTS} more" if len(faults) > _FAULTS else ""
-        said += f". The judge finds: {'; '.join(faults[:_FAULTS])}{more}"
+    if faults := _faults(found):
+        said += f". The judge finds: {'; '.join(faults)}"
     return said + "."
+
+
+def _faults(found: list[Outcome]) -> list[str]:
+    """Return each kind of fault with its queries; numbers and places, behind the colon, are with the failed queries."""
+    queries: dict[str, list[str]] = {}
+    for outcome in found:
+        for fault in outcome.faults:
+            names = queries.setdefault(fault.partition(":")[0], [])
+            if outcome.key.query not in names:
+                names.append(outcome.key.query)
+    return [f"{fault} ({listed(names)})" for fault, names in queries.items()]
 
 
 def _weighted(values: list[tuple[float | None, int]]) -> str | None:

@@ -149,7 +149,7 @@ def _causes(run: Run, failed: list[Outcome]) -> Table:
 def _words(failed: list[Outcome]) -> Iterator[Block]:
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for outcome in failed:
-        said = outcome.words or ("; ".join(outcome.faults) and f"judged: {'; '.join(outcome.faults)}")
+        said = "; ".join(filter(None, [outcome.words, *outcome.faults]))
         names = groups.setdefault((outcome.key.engine, outcome.verdict, outcome.phase, said), [])
         if outcome.key.query not in names:
             names.append(outcome.key.query)

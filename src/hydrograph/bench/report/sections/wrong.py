@@ -40,11 +40,15 @@ def wrong(run: Run, found: dict[Asked, str]) -> Section | None:
     groups = tuple(_group(run, asked, found[asked], shown[asked]) for asked in run.wrong)
     total, detailed = sum(run.wrong_count.values()), sum(map(len, shown.values()))
     note = (
-        f"{counted(total, 'window')} with a wrong answer. {detailed:,} of them are shown with their rows: the first "
+        f"{counted(total, 'window')} with a wrong answer. {_shown(detailed, total)} shown with rows: the first "
         f"{KEPT_BY_GROUP} of each query on each engine, of each window the first {BLAMED} missing and {BLAMED} extra "
-        f"rows with at most {TRIPLES} triples. The rest is in results.jsonl."
+        f"rows with at most {TRIPLES} triples. What was written down of the rest is in results.jsonl."
     )
     return section("Wrong windows", Text(note), Wrong(groups))
+
+
+def _shown(detailed: int, total: int) -> str:
+    return "All are" if detailed == total else f"{detailed:,} of them are"
 
 
 def _group(run: Run, asked: Asked, place: str, windows: Sequence[WrongWindow]) -> WrongGroup:
