@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", ["local", "spark"])
 def test_spark_drives_the_step_and_a_restart_goes_on(tmp_path: Path, spark: SparkSession, placement: str) -> None:
     site = Site(tmp_path, seed=3, files=10)
