@@ -139,7 +139,10 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     placed = elements.repartitionById(max(1, len(starts)), part)
     if stream.sort:
         placed = placed.sortWithinPartitions(*stream.sort)
-    rows = stream.expand(placed.observe(made, F.count("*").alias("elements"))).select(*EVENT_COLUMNS)
+    expanded = stream.expand(placed.observe(made, F.count("*").alias("elements")))
+    # A world without such elements may have made its empty columns of smaller numbers.
+    wide = {name: F.col(name).cast("bigint") for name in ("t", "seq", "t_next")}
+    rows = expanded.select(*(wide[name].alias(name) if name in wide else F.col(name) for name in EVENT_COLUMNS))
     if not stream.sort:
         rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
     blank = (F.col("o_kind") == 1) | F.startswith(F.col("s"), F.lit("_"))

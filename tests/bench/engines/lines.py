@@ -32,4 +32,5 @@ def main() -> None:
         inside.append(f"{s}|{o}")
 
 
-main()
+if __name__ == "__main__":
+    main()

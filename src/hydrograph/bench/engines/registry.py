@@ -138,6 +138,15 @@ def engine(name: str) -> Registered:
     return found
 
 
+def known(name: str) -> Registered | None:
+    """Return the engine of a run; None for one of another name, which is known by its answers alone.
+
+    The answers of an engine may have come from elsewhere, and then nothing stands behind a colon.
+    """
+    base, colon, _ = name.partition(":")
+    return engine(name) if colon and base in ENGINES else ENGINES.get(base)
+
+
 def names() -> list[str]:
     """Return what can be named, with what must stand behind a colon."""
     return [

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from hydrograph.bench.engines.registry import ENGINES
+from hydrograph.bench.engines import registry
 from hydrograph.bench.experiments.data import opened
 from hydrograph.bench.experiments.folder import EXPECTED, PlayedRecord, read_handed
 from hydrograph.bench.oracle.job import Done, Recorded, local, on_spark, plan_tasks
@@ -36,7 +36,7 @@ def profile_of(record: PlayedRecord, given: str | None = None) -> Profile:
     """Return the habits by which a run is judged: those given, the experiment's, the engine's."""
     if (name := given or record.judging.profile) is not None:
         return preset(name)
-    engine = ENGINES.get(record.engine.partition(":")[0])
+    engine = registry.known(record.engine)
     if engine is not None:
         return engine.profile
     texts = [question.text for question in record.questions.values()]
@@ -47,7 +47,7 @@ def goes_by_hand_over(record: PlayedRecord) -> bool:
     """Tell whether windows are expected by the times of hand-over."""
     if record.judging.time is not None:
         return record.judging.time == "handed"
-    engine = ENGINES.get(record.engine.partition(":")[0])
+    engine = registry.known(record.engine)
     return engine is not None and engine.by_clock
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from hydrograph.algebra.windows import TimeWindow
-from hydrograph.bench.engines.registry import ENGINES
+from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.verdict import Outcome as Ending
 from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.experiments.data import elements
@@ -115,7 +115,7 @@ def _due_at(record: PlayedRecord, handed: Sequence[Handed]) -> DueAt:
 
 def _slide(record: PlayedRecord, query: str) -> Duration | None:
     """Return the slides by which an eager engine is judged."""
-    engine = ENGINES.get(record.engine.partition(":")[0])
+    engine = registry.known(record.engine)
     if engine is None or not engine.eager:
         return None
     definitions = [window.definition for window in parse(record.questions[query].text).windows]
@@ -174,5 +174,5 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
 def _output(place: Path, record: PlayedRecord, query: str) -> Blocks[RowText]:
     """Return the output in blocks: of an eager engine each row, of others each execution."""
     blocks = [list(rows.elements()) for _, _, rows in read_answers(place, query)]
-    engine = ENGINES.get(record.engine.partition(":")[0])
+    engine = registry.known(record.engine)
     return eager([row for block in blocks for row in block]) if engine is not None and engine.eager else blocks
