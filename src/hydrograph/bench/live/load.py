@@ -103,9 +103,11 @@ class Measured:
     @property
     def lag(self) -> str:
         """`growing` if reports of the last third come clearly later than those of the first."""
+        if not self.latencies:
+            return "growing"
         third = max(1, len(self.latencies) // 3)
         first, last = np.median(self.latencies[:third]), np.median(self.latencies[-third:])
-        return "growing" if not self.latencies or last > 2 * first + 100 else "flat"
+        return "growing" if last > 2 * first + 100 else "flat"
 
 
 def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop", warm: int = 6) -> Measured:
