@@ -336,7 +336,7 @@ def certain(pattern: Pattern) -> frozenset[Variable]:
             return certain(left)
         case Extend(inner, variable, expression):
             below = certain(inner)
-            return below | {variable} if _never_fails(expression, below) else below
+            return below | {variable} if never_fails(expression, below) else below
         case Graph(name, inner) | Window(name, inner):
             return certain(inner) | ({name} if isinstance(name, Variable) else set())
         case Values(columns, rows):
@@ -352,7 +352,7 @@ def certain(pattern: Pattern) -> frozenset[Variable]:
             assert_never(pattern)
 
 
-def _never_fails(expression: Expression, bound: frozenset[Variable]) -> bool:
+def never_fails(expression: Expression, bound: frozenset[Variable]) -> bool:
     """Tell whether `expression` surely has a value where `bound` variables have one."""
     match expression:
         case Constant() | Exists():

@@ -74,8 +74,10 @@ def with_quotients(compilation: Compilation, rows: Relation, expression: Express
     return rows, changed
 
 
-def extended(compilation: Compilation, rows: Relation, variable: Variable, expression: Expression) -> Relation:
-    """Return the rows with a variable that holds the value of an expression."""
+def extended(
+    compilation: Compilation, rows: Relation, variable: Variable, expression: Expression, *, certain: bool = False
+) -> Relation:
+    """Return the rows with a variable that holds the value of an expression; `certain` if it surely has one."""
     stem = compilation.stem(variable)
     form: Form
     if isinstance(expression, Reference):
@@ -87,7 +89,7 @@ def extended(compilation: Compilation, rows: Relation, variable: Variable, expre
             sql.alias(sql.col(old), new)
             for old, new in zip(rows.columns(source), form_columns(stem, form), strict=True)
         ]
-        certain = source in rows.certain
+        certain = certain or source in rows.certain
     else:
         row = None
         if is_volatile(expression):  # two calls in equal rows differ (A6)
@@ -95,7 +97,6 @@ def extended(compilation: Compilation, rows: Relation, variable: Variable, expre
         computed = evaluate(expression, rows, compilation.constant, site=stem, row=row)
         form = computed.form
         added = [sql.alias(value, stem + suffix) for suffix, value in computed.columns.items()]
-        certain = False
     columns = [*(sql.col(name) for name in rows.all_columns()), *added]
     query = sql.from_(sql.select(*columns or [sql.alias(sql.num(1), "one")]), rows.name)
     result = replace(

@@ -29,7 +29,7 @@ from hydrograph.algebra.nodes import (
     Values,
     Window,
 )
-from hydrograph.algebra.walk import certain, is_visible, is_volatile, variables
+from hydrograph.algebra.walk import certain, is_visible, is_volatile, never_fails, variables
 from hydrograph.compile import sql
 from hydrograph.compile.aggregates import Grouping, group, group_demand
 from hydrograph.compile.context import Compilation, Inputs
@@ -343,7 +343,9 @@ def _extended(
     if reads_clock(plain):
         rows = by_rank(compilation, rows)
     rows, plain = with_quotients(compilation, rows, plain)
-    rows = untold(extended(compilation, rows, variable, plain))
+    # As certain as the algebra says: operators above have planned with that.
+    sure = never_fails(expression, rows.certain)
+    rows = untold(extended(compilation, rows, variable, plain, certain=sure))
     return only(rows, (*known, variable))
 
 
