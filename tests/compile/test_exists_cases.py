@@ -106,7 +106,7 @@ DRAWS: tuple[Draw, ...] = (
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Local]:
-    with Local(threads=1) as placed:
+    with Local(threads=1, small=True) as placed:
         yield placed
 
 

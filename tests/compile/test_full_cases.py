@@ -32,7 +32,7 @@ QUERIES, BLOCK = 30, 50
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Local]:
-    with Local(threads=1) as placed:
+    with Local(threads=1, small=True) as placed:
         yield placed
 
 

@@ -23,7 +23,7 @@ BLOCK = 5
 
 @pytest.fixture
 def placed() -> Iterator[Local]:
-    with Local(threads=1) as database:
+    with Local(threads=1, small=True) as database:
         yield database
 
 

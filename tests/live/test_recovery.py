@@ -22,7 +22,7 @@ QUICK_OR_SLOW = [5, pytest.param(42, marks=pytest.mark.slow), pytest.param(13, m
 
 @pytest.fixture(scope="module")
 def placed() -> Iterator[Local]:
-    with Local(threads=1) as database:
+    with Local(threads=1, small=True) as database:
         yield database
 
 

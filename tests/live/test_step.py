@@ -34,7 +34,7 @@ SELECT = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 10 STEP 5] 
 
 @pytest.fixture
 def placed() -> Iterator[Local]:
-    with Local(threads=1) as database:
+    with Local(threads=1, small=True) as database:
         yield database
 
 

@@ -43,7 +43,7 @@ Law = Callable[[Case, Answer], tuple[Sequence[Report], Sequence[Report]]]
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Local]:
-    with Local(threads=1) as placed:
+    with Local(threads=1, small=True) as placed:
         yield placed
 
 

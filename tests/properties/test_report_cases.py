@@ -37,7 +37,7 @@ QUICK = 6
 
 @pytest.fixture
 def placed() -> Iterator[Local]:
-    with Local(threads=1) as database:
+    with Local(threads=1, small=True) as database:
         yield database
 
 

@@ -39,7 +39,7 @@ def fresh(case: Case, placed: Local) -> list[Report]:
 def test_what_is_kept_is_kept_by_the_engine(to: str) -> None:
     """Under the other dialect's own habits if nothing is lost, under those that are advised if some are."""
     kept, advised = 0, 0
-    with Local(threads=1) as placed:
+    with Local(threads=1, small=True) as placed:
         for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
             drawn = random_report_case(seed)
             for source in (drawn.profile.name, DIALECTS[to].preset):

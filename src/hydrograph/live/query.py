@@ -119,7 +119,7 @@ class LiveQuery:
     def _placement(self) -> Local | Spark:
         if self.settings.placement is Placement.SPARK:
             return Spark(self._session())
-        return Local(self.settings.threads)
+        return Local(self.settings.threads, small=True)
 
     def _session(self) -> SparkSession:
         return self.settings.session or spark_session(self.settings.master, self.settings.memory)

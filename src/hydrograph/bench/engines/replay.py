@@ -74,7 +74,7 @@ def answer(
     `placed` is a database that is used again and again.
     """
     if placed is None:
-        with Local(threads=1) as opened:
+        with Local(threads=1, small=True) as opened:
             return answer(case, chunk_windows=chunk_windows, ranks=ranks, placed=opened)
     planned = case_plan(case)
     reported = case_ranks(planned, case.elements, case) if ranks is None else ranks
