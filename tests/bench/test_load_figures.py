@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("stations", "published"),
-    [(50, 1_750), (1_000, 35_021), pytest.param(10_000, 350_098, marks=pytest.mark.slow)],
+    [
+        (50, 1_750),
+        pytest.param(1_000, 35_021, marks=pytest.mark.slow),
+        pytest.param(10_000, 350_098, marks=pytest.mark.slow),
+    ],
 )
 def test_windows_hold_what_yabench_published(
     spark: SparkSession, tmp_path: Path, stations: int, published: int
