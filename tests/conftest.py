@@ -29,6 +29,8 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "2g")
+        # Small plans, each run once or twice: to make fast code of them would take longer than to run them.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.log.level", "OFF")
         .config("spark.sql.session.timeZone", "Pacific/Chatham")
         .config("spark.sql.shuffle.partitions", "2")

@@ -35,7 +35,7 @@ from hydrograph.rdf.terms import Iri, Triple, Variable
 from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.stream import Element, delayed
 
-CASES = int(os.environ.get("HYDROGRAPH_LAWS", "15"))
+CASES = int(os.environ.get("HYDROGRAPH_LAWS", "10"))
 Answer = Callable[[Case], list[Report]]
 Law = Callable[[Case, Answer], tuple[Sequence[Report], Sequence[Report]]]
 """Gives two lists of reports that have to be equal."""

@@ -31,7 +31,7 @@ from hydrograph.windows.tick import Tick
 FIRST_SEED = 80_000
 CASES = int(os.environ.get("HYDROGRAPH_REPORT_CASES", "2000"))
 BLOCK = 50
-QUICK = 6
+QUICK = 4
 """Blocks that `make test` runs; the others are marked slow."""
 
 

@@ -35,6 +35,7 @@ from hydrograph.compile.program import (
     read,
     with_steps,
 )
+from hydrograph.compile.standing import standing
 from hydrograph.errors import RunError
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.failpoints import reach
@@ -69,16 +70,24 @@ class Before:
 class Prepared:
     """A program as texts for the database beside the driver: nothing is planned twice."""
 
+    standing: tuple[tuple[str, str], ...]
+    """The tables of steps that read static data alone, and their texts."""
     steps: tuple[tuple[Keep | Fixpoint, str, str], ...]
     finals: tuple[str, ...]
     constants: Mapping[str, str]
 
     @classmethod
-    def of(cls, program: Program, asked: Sequence[exp.Select]) -> Prepared:
-        """Print the steps and the final queries."""
+    def of(cls, program: Program, asked: Sequence[exp.Select], prefix: str) -> Prepared:
+        """Print the steps and the final queries; `prefix` tells the static tables of one program from another's."""
         kept: dict[str, str] = {}
+        ready: list[tuple[str, str]] = []
+        for each in standing(program):
+            ready.append((f"{prefix}{each.name}", print_sql(program.query(each.query, kept), Target.DUCKDB)))
+            kept[each.name] = ready[-1][0]
         steps: list[tuple[Keep | Fixpoint, str, str]] = []
         for step in program.steps:
+            if step.name in kept:
+                continue
             match step:
                 case Let():
                     pass
@@ -92,7 +101,12 @@ class Prepared:
                     again = print_sql(with_steps(read(inner[-1].name), named, kept), Target.DUCKDB)
                     steps.append((step, first, again))
         texts = tuple(print_sql(program.query(final, kept), Target.DUCKDB) for final in asked)
-        return cls(tuple(steps), texts, program.constants)
+        return cls(tuple(ready), tuple(steps), texts, program.constants)
+
+    def stand(self, placed: Local) -> None:
+        """Compute what depends on static data alone, which is not touched again until other data takes its place."""
+        for table, text in self.standing:
+            placed.add_table(table, placed.query(text, self.constants))
 
     def run(self, placed: Local, parameters: Mapping[str, int]) -> list[pa.Table]:
         """Return the rows of each final query."""
@@ -126,11 +140,11 @@ class _Made:
     prepared: Prepared | None
 
     @classmethod
-    def of(cls, program: Program, placed: Local | Spark) -> _Made:
+    def of(cls, program: Program, placed: Local | Spark, prefix: str) -> _Made:
         asked = [finals.by_report(program)]
         if program.instants is not None:
             asked.append(finals.instants(program))
-        return cls(program, asked, Prepared.of(program, asked) if isinstance(placed, Local) else None)
+        return cls(program, asked, Prepared.of(program, asked, prefix) if isinstance(placed, Local) else None)
 
     def run(self, placed: Local | Spark, given: Mapping[str, int]) -> list[pa.Table]:
         reach("evaluate")
@@ -172,7 +186,7 @@ class Evaluator:
         """Return the program for data in which triples come again, or the quicker one for data free of that."""
         if repeats not in self._made:
             program = self._evaluated.program(self._facts(repeats=repeats), prefix=self.placed.prefix)
-            self._made[repeats] = _Made.of(program, self.placed)
+            self._made[repeats] = _Made.of(program, self.placed, f"standing{int(repeats)}_")
             self._add_static()
         return self._made[repeats]
 
@@ -208,6 +222,10 @@ class Evaluator:
         tables = {STATIC: lambda: self.static.default, QUADS: self.static.quads, GRAPHS: self.static.names}
         for table in {table.name: table for made in self._made.values() for table in made.program.statics}.values():
             self.placed.add_table(table.name, tables[table.name.removeprefix(self.placed.prefix)]())
+        for made in self._made.values():
+            if made.prepared is not None:
+                assert isinstance(self.placed, Local)
+                made.prepared.stand(self.placed)
 
     def reports(
         self,
