@@ -29,15 +29,18 @@ from hydrograph.streams.static import StaticGraphs
 from hydrograph.windows.profile import RSPQL
 
 QUERIES = {
-    "push_windows": ("?a ?c", "{ ?a :follows ?b } { ?b :posted ?c } } ?b :livesIn :city7 {"),
+    "push_windows": ("?o ?p", "{ ?o :by ?s } { ?p :by ?s } } VALUES ?s { :sensor7 :sensor8 } {"),
     "optional_to_join": ("?a ?c", "?a :follows ?b OPTIONAL { ?b :posted ?c } FILTER(BOUND(?c))"),
     "substitute_constants": ("?a ?c", "?a :follows ?b . ?b :posted ?c . ?c :tagged ?d FILTER(?d = :tag7)"),
     "merge_repeats": ("?o ?v ?r", "?o :value ?v . ?o :at ?r } WINDOW :w { ?o :at ?r . ?o :value ?v"),
     "reorder_joins": ("?a ?b", "?a :follows ?b . ?c :tagged :tag7 . ?b :posted ?c"),
-    "push_filters": ("?o ?v ?r", "?o :value ?v OPTIONAL { ?o :at ?r } FILTER(?v > 95)"),
+    "push_filters": (
+        "?s ?m",
+        "{ SELECT ?s (AVG(?v) AS ?m) { ?o :by ?s ; :value ?v } GROUP BY ?s } FILTER(STRENDS(STR(?s), '7'))",
+    ),
     "prune_columns": (
         "?s",
-        "{ SELECT ?s (COUNT(?v) AS ?n) (COUNT(DISTINCT ?v) AS ?m) { ?o :by ?s ; :value ?v } GROUP BY ?s }",
+        "{ SELECT ?s (COUNT(DISTINCT ?v) AS ?n) (GROUP_CONCAT(?v) AS ?m) { ?o :by ?s ; :value ?v } GROUP BY ?s }",
     ),
 }
 """What is asked for and the pattern in the window, by the name of the rule.

@@ -7,6 +7,7 @@ from hydrograph.algebra.nodes import (
     Distinct,
     Extend,
     Filter,
+    Group,
     Join,
     LeftJoin,
     Minus,
@@ -78,6 +79,9 @@ def _push(condition: Expression, pattern: Pattern) -> Pattern:
             return Project(_push(condition, inner), kept)
         case Window(name, inner) if name not in read:
             return Window(name, _push(condition, inner))
+        case Group(inner, keys, aggregates, implicit) if read <= frozenset(keys) and _bound(read, inner):
+            # A group has one value of each key: the condition keeps or drops it whole, with all the rows it was made of.
+            return Group(_push(condition, inner), keys, aggregates, implicit)
         case Distinct(inner):
             return Distinct(_push(condition, inner))
         case Reduced(inner):

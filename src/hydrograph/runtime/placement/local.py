@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import gettempdir
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,6 +23,8 @@ from hydrograph.runtime.kernels import Kernel, called
 from hydrograph.runtime.placement.drive import Standing, drive
 
 Parameters = Mapping[str, int | str]
+
+_NUMBERS = itertools.count()
 
 
 class Local:
@@ -37,7 +43,13 @@ class Local:
         self._small = small
         self._database = duckdb.connect()
         self._database.execute("SET TimeZone = 'UTC'")
-        # A query never reads or fetches anything but what was registered here by name.
+        # Our optimizer has ordered the joins. DuckDB knows nothing of how intervals meet: where two windows share a key
+        # with static data it may join them by time alone, and pile up gigabytes.
+        self._database.execute("SET disabled_optimizers = 'join_order'")
+        # What does not fit into memory is put aside where the system puts such files, not where the user stands. DuckDB
+        # makes the folder when it needs it; no two databases may share one.
+        aside = Path(gettempdir(), f"hydrograph-{os.getpid()}-{next(_NUMBERS)}")
+        self._database.execute("SET temp_directory = $aside", {"aside": str(aside)})
         if threads is not None:
             self._database.execute(f"SET threads = {int(threads)}")
         self._kernels: set[str] = set()
