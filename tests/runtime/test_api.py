@@ -66,3 +66,13 @@ def test_both_placements_agree_and_the_session_stays(spark: SparkSession, tmp_pa
                 assert frame.count() == sum(len(report.rows) for report in local)
     assert len(spark.catalog.listTables()) == views
     assert spark.sql("SELECT 1").count() == 1
+
+
+def test_a_run_that_is_not_open_says_how_to_open_it() -> None:
+    run = hydrograph.query(text("mean")).over(ROOMS / "building.tnt", ROOMS / "building.nt", placement="local")
+    with pytest.raises(UsageError, match="with query"):
+        run.reports()
+    with run:
+        assert list(run.reports())
+    with pytest.raises(UsageError, match="with query"):
+        run.pandas()

@@ -80,7 +80,7 @@ def _push(condition: Expression, pattern: Pattern) -> Pattern:
         case Window(name, inner) if name not in read:
             return Window(name, _push(condition, inner))
         case Group(inner, keys, aggregates, implicit) if read <= frozenset(keys) and _bound(read, inner):
-            # A group has one value of each key: the condition keeps or drops it whole, with all the rows it was made of.
+            # A group has one value of each key: the condition keeps or drops it whole, with its rows.
             return Group(_push(condition, inner), keys, aggregates, implicit)
         case Distinct(inner):
             return Distinct(_push(condition, inner))

@@ -80,3 +80,9 @@ def is_exact(static: StaticGraphs, streams: Mapping[Iri, RecordedStream], bounds
         elif name not in bounds or bounds[name].inexact:
             return False
     return not kinds & INEXACT
+
+
+def span_of(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant] | None:
+    """Return the first and the last instant of several streams, each with its own; None where none has an event."""
+    known = [end for end in ends if end is not None]
+    return (min(first for first, _ in known), max(last for _, last in known)) if known else None

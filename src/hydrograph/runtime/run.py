@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,12 +20,13 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.content import held_ranks
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
-from hydrograph.runtime.given import Data, Options, Placement, is_exact, rows_guess
+from hydrograph.runtime.given import Data, Options, Placement, is_exact, rows_guess, span_of
 from hydrograph.runtime.intake import Intake, set_making
 from hydrograph.runtime.local_intake import LocalIntake
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
+from hydrograph.runtime.readable import recorded, spooled
 from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, RowsByRank
 from hydrograph.runtime.results import Answers, write_answers
@@ -86,6 +86,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Drop views, tables and temporary files."""
+        self._program = None
         self._stack.close()
 
     @property
@@ -96,7 +97,8 @@ class Run:
     @property
     def program(self) -> Program:
         """The program that is run."""
-        assert self._program is not None, "enter the run first"
+        if self._program is None:
+            raise UsageError("the run is not open: write `with query.over(…) as run:` and ask for reports within")
         return self._program
 
     @property
@@ -108,8 +110,9 @@ class Run:
 
     def reports(self) -> Iterator[Report]:
         """Return every report, in order; empty ones as the profile says."""
+        program = self.program
         if self.plan.reports is None:
-            table, found = self._several([by_report(self.program), instants(self.program)])
+            table, found = self._several([by_report(program), instants(program)])
             return replay.reports_at(self.plan, replay.found_instants(found), self._by_rank(table))
         known = self._rows_known or sum(known.rows for known in self._bounds.values())
         parts = replay.parts(self.plan, self._ranks, known, _ROWS_AT_ONCE)
@@ -182,6 +185,7 @@ class Run:
 
     def frame(self) -> DataFrame:
         """Return the answers as a Spark DataFrame: `t` and one text column for each variable."""
+        program = self.program
         if self._spark is None:
             raise UsageError("a DataFrame needs Spark: choose the placement spark")
         from hydrograph.runtime.frames import answer_frame, found_frame
@@ -189,9 +193,9 @@ class Run:
         if self._observing is not None:  # nobody will be there to look at what a frame has seen
             self._open_surveyed()
         if self.plan.reports is None:
-            finals = [by_report(self.program), instants(self.program)]
-            raw, found = self._spark.frames(self.program, finals, self._parameters())
-            return found_frame(raw, found, self.program, self.plan)
+            finals = [by_report(program), instants(program)]
+            raw, found = self._spark.frames(program, finals, self._parameters())
+            return found_frame(raw, found, program, self.plan)
         raw = self._spark.frame(self.program, by_report(self.program), self._parameters())
         content = self._with_content()
         if content is not None:
@@ -223,11 +227,12 @@ class Run:
 
     def explain_spark(self) -> str:
         """Return Spark's own plan of the program."""
+        program = self.program
         if self._spark is None:
             raise UsageError("Spark's plan needs Spark: choose the placement spark")
         if self._observing is not None:
             self._open_surveyed()
-        frame = self._spark.frame(self.program, by_report(self.program), self._parameters())
+        frame = self._spark.frame(program, by_report(program), self._parameters())
         return str(frame._jdf.queryExecution().toString())
 
     def _parameters(self) -> dict[str, int]:
@@ -262,29 +267,14 @@ class Run:
     def _open(self) -> None:
         self.data.check(self.plan.query)
         names = dict.fromkeys(window.stream for window in self.plan.query.windows)
-        self._streams = {name: self._spool(self.data.streams[name]) for name in names}
-        local = self._is_local()
-        if local:
+        self._streams = {name: spooled(self.data.streams[name], self._stack) for name in names}
+        if self._is_local():
             self._open_local()
         else:
-            self._streams = {name: self._recorded(stream) for name, stream in self._streams.items()}
+            tally = sources.tnt.Tally()
+            self._streams = {name: recorded(stream, self._stack, tally) for name, stream in self._streams.items()}
+            self.bad_lines += tally.bad
             self._open_spark()
-
-    def _spool(self, stream: RecordedStream) -> RecordedStream:
-        if stream.location != "-":
-            return stream
-        directory = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-"))
-        return sources.spooled(stream, Path(directory))
-
-    def _recorded(self, stream: RecordedStream) -> RecordedStream:
-        """Return the stream in a form that Spark reads."""
-        if stream.format in (sources.TNT, sources.PARQUET):
-            return stream
-        directory = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-"))
-        tally = sources.tnt.Tally()
-        recorded = sources.recorded(stream, Path(directory), tally)
-        self.bad_lines += tally.bad
-        return recorded
 
     def _is_local(self) -> bool:
         match self.options.placement:
@@ -304,7 +294,7 @@ class Run:
         self._held = intake.held(self.plan)
         self._rows_known = intake.rows()
         making = {name: set_making(stream) for name, stream in self._streams.items()}
-        self._finish(making, _span([*self._held.values()]), exact=self._is_exact(), spark=False)
+        self._finish(making, span_of([*self._held.values()]), exact=self._is_exact(), spark=False)
         for window_input in self.plan.inputs(self._facts):
             placed.add_alias(window_input.name, intake.tables[window_input.stream])
         self._add_tables(placed)
@@ -328,7 +318,7 @@ class Run:
         self.bad_lines += sum(known.bad for known in self._bounds.values())
         self._held = intake.held(self._bounds)
         self._rows_known = sum(known.rows for known in self._bounds.values())
-        self._finish(intake.making(), _span([*self._held.values()]), exact=self._is_exact(), spark=True)
+        self._finish(intake.making(), span_of([*self._held.values()]), exact=self._is_exact(), spark=True)
         intake.add(self.program, self._chunks, self._ranks, self._bounds)
 
     def _open_at_once(self, intake: Intake) -> bool:
@@ -338,7 +328,7 @@ class Run:
             return False
         self._bounds = guess
         ends = [(each.first, each.last) for each in guess.values() if each.first is not None and each.last is not None]
-        self._finish(intake.making(), _span([*ends]), exact=self._is_exact(), spark=True)
+        self._finish(intake.making(), span_of([*ends]), exact=self._is_exact(), spark=True)
         asked = intake.asked(self.options.after, self.options.until)
         if self._chunks is None:
             alone = all(isinstance(step, Let) for step in self.program.steps)  # what is kept is a query of its own
@@ -406,8 +396,3 @@ class Run:
         if self.program.domain is not None:
             rows = replay.domain(self._chunks, self._ranks)
             placed.add_table(self.program.domain, replay.domain_table(rows, self._chunks))
-
-
-def _span(ends: list[tuple[Instant, Instant] | None]) -> tuple[Instant, Instant] | None:
-    known = [end for end in ends if end is not None]
-    return (min(first for first, _ in known), max(last for _, last in known)) if known else None
