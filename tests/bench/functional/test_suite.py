@@ -38,10 +38,11 @@ def test_answers_made_by_hand_are_those_of_the_oracle(case: Case) -> None:
         assert not any(compare(by_hand[t], rows) for t, rows in reports.items())
 
 
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 4])
-def test_hydrograph_passes_everything(every: int) -> None:
+@pytest.mark.parametrize("engine", ["hydrograph", "hydrograph-live"])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 5])
+def test_hydrograph_passes_everything(engine: str, every: int) -> None:
     cases = CASES[::every]
-    found = list(functional("hydrograph", cases))
+    found = list(functional(engine, cases))
     assert [each for each in found if each.passed is not True] == []
     assert len(found) == len(cases) > 50 // every
 

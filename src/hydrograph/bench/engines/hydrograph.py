@@ -12,14 +12,10 @@ from pathlib import Path
 from typing import TextIO
 
 from hydrograph.api import Query, query
-from hydrograph.bench.engines.program import Answers, serve
-from hydrograph.bench.engines.protocol import Answer, Finished
+from hydrograph.bench.engines.program import Answers, said, serve
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.sources import RecordedStream, events_as_arrow, open_stream
 from hydrograph.streams.static import read_graphs
-
-_ROWS = 20_000
-"""Rows of an answer in one line: a line of a million rows is taken for a flood."""
 
 
 class Replay:
@@ -61,13 +57,7 @@ class Replay:
             streams = {window.stream.value: recorded[window.stream.value] for window in each.algebra.windows}
             with each.over(streams, static, placement=self._placement) as run:
                 for report in run.reports():
-                    rows = [
-                        {key: term for key, term in zip(run.plan.variables, row, strict=True) if term is not None}
-                        for row in report.rows
-                    ]
-                    for start in range(0, max(1, len(rows)), _ROWS):
-                        yield Answer(query=name, rows=tuple(rows[start : start + _ROWS]), t=report.t)
-                    yield Finished(query=name)
+                    yield from said(name, report)
 
     def _file(self, stream: str) -> TextIO:
         """Return the file of a stream, ready to be written to."""

@@ -6,6 +6,7 @@ import queue
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import BinaryIO, Protocol, assert_never
 
 from hydrograph.bench.engines.protocol import (
@@ -28,8 +29,12 @@ from hydrograph.bench.engines.protocol import (
     read_command,
 )
 from hydrograph.errors import HydrographError, QueryError, SyntaxQueryError, UnsupportedError
+from hydrograph.runtime.reports import Report
 
-Answers = Iterable[Answer | Finished]
+Answers = Iterable[Answer | Finished | Failed]
+_ROWS = 20_000
+"""Rows of an answer in one line: a line of a million rows is taken for a flood."""
+_NOTHING = b"\n"
 
 
 class Answering(Protocol):
@@ -57,9 +62,40 @@ class Answering(Protocol):
         """Do what the clock asks for."""
 
 
-def serve(engine: Answering, source: BinaryIO = sys.stdin.buffer, target: BinaryIO = sys.stdout.buffer) -> None:
+def said(query: str, report: Report) -> Answers:
+    """Yield what one of Hydrograph's reports says."""
+    rows = [
+        {name: term for name, term in zip(report.variables, row, strict=True) if term is not None}
+        for row in report.rows
+    ]
+    for start in range(0, max(1, len(rows)), _ROWS):
+        yield Answer(query=query, rows=tuple(rows[start : start + _ROWS]), t=report.t)
+    yield Finished(query=query)
+
+
+class Wake:
+    """Lets `tick` be called at once; other threads call it when they have something to say."""
+
+    def __init__(self) -> None:
+        """Start with nothing to do."""
+        self.waiting: queue.Queue[bytes] = queue.Queue(maxsize=1_000)
+        """Commands to come: who sends faster than the engine works is held up."""
+
+    def __call__(self) -> None:
+        """Wake the engine; where commands are waiting it is awake."""
+        with suppress(queue.Full):
+            self.waiting.put_nowait(_NOTHING)
+
+
+def serve(
+    engine: Answering,
+    source: BinaryIO = sys.stdin.buffer,
+    target: BinaryIO = sys.stdout.buffer,
+    *,
+    wake: Wake | None = None,
+) -> None:
     """Do what the commands say until one says stop, or they end."""
-    waiting: queue.Queue[bytes] = queue.Queue(maxsize=1_000)  # who sends faster than the engine works is held up
+    waiting = (wake or Wake()).waiting
     threading.Thread(target=_read, args=(source, waiting), daemon=True).start()
 
     def say(replies: Iterable[Reply]) -> None:
@@ -71,6 +107,8 @@ def serve(engine: Answering, source: BinaryIO = sys.stdin.buffer, target: Binary
         try:
             line = waiting.get(timeout=engine.due())
         except queue.Empty:
+            line = _NOTHING
+        if line == _NOTHING:
             try:
                 say(engine.tick())
             except HydrographError as error:
@@ -85,6 +123,8 @@ def serve(engine: Answering, source: BinaryIO = sys.stdin.buffer, target: Binary
             say(_done(engine, command))
         except HydrographError as error:
             say([Failed(words=str(error))])
+            if isinstance(command, End):
+                say([Ended()])  # nobody shall wait for what can not come
 
 
 def _read(source: BinaryIO, waiting: queue.Queue[bytes]) -> None:

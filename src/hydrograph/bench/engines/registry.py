@@ -84,6 +84,7 @@ ENGINES: dict[str, Registered] = {
             name="hydrograph", what="Hydrograph's replay, on this machine", start=_python("hydrograph", "local")
         ),
         Registered(name="hydrograph-spark", what="Hydrograph's replay, on Spark", start=_python("hydrograph", "spark")),
+        Registered(name="hydrograph-live", what="Hydrograph's live queries", start=_python("live")),
         Registered(name="oxigraph", what="pyoxigraph, kept up to date", start=_python("oxigraph", "incremental")),
         Registered(
             name="oxigraph-periodic",
