@@ -62,13 +62,15 @@ def test_a_place_without_a_query_has_no_status(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_prometheus_is_answered_on_this_machine_only() -> None:
-    said = {"query": 'a "b"', "batch": 3, "reports": 2, "watermark": None, "milliseconds": {"execute": 1.5}}
+    queries = {'a "b"': {"reports": 2, "watermark": None}, "c": {"reports": 5, "watermark": None}}
+    said = {"query": 'a "b"', "batch": 3, "queries": queries, "milliseconds": {"execute": 1.5}}
     server = MetricsServer(lambda: said, 0)
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
             text = answer.read().decode()
         assert 'hydrograph_batch_total{query="a \\"b\\""} 3' in text
         assert 'hydrograph_step_milliseconds{query="a \\"b\\"",step="execute"} 1.5' in text
+        assert 'hydrograph_reports_total{query="c"} 5' in text
         assert "watermark" not in text
         assert server._server.server_address[0] == "127.0.0.1"
         with pytest.raises(urllib.error.HTTPError) as refused:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from live_histories import History
 
 from hydrograph.live.arrivals import Arrival
-from hydrograph.live.runner import Input, Runner
+from hydrograph.live.runner import Input, Member, Runner
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.source import Chunk, Wake
 from hydrograph.rdf.terms import Iri
@@ -131,7 +131,7 @@ class World:
         self.placed.forget()
         inputs = [Input(stream, source) for stream, source in self.sources.items()]
         return Runner(
-            self.history.stepper(self.placed),
+            Member(self.history.stepper(self.placed)),
             inputs,
             self.checkpoint,
             self.results,
@@ -167,7 +167,7 @@ class World:
 
     def lines(self, runner: Runner) -> list[str]:
         """Return the units that stand in the results."""
-        return [text for _, text in read_units(self.results, runner.record.segments)]
+        return [text for _, text in read_units(self.results, runner.segments)]
 
 
 Damage = Callable[[bytes], bytes | None]

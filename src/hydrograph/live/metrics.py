@@ -11,9 +11,11 @@ from hydrograph.live.progress import STEPS
 
 _ABOUT = {
     "batch": ("counter", "batches worked off"),
-    "reports": ("counter", "reports given out"),
     "triples": ("counter", "triples taken since the start of this process"),
     "triples_per_second": ("gauge", "triples taken per second, lately"),
+}
+_ABOUT_QUERY = {
+    "reports": ("counter", "reports given out"),
     "watermark": ("gauge", "event time up to which everything is known, in milliseconds"),
     "lag_ms": ("gauge", "event time between the newest element and the last report"),
     "used": ("counter", "elements that counted everywhere"),
@@ -27,19 +29,27 @@ _ABOUT = {
 
 
 def metrics_text(status: Mapping[str, Any]) -> str:
-    """Return a status in the text format of Prometheus."""
-    name = str(status["query"]).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    label = f'query="{name}"'
-    lines = []
-    for key, (kind, about) in _ABOUT.items():
-        full = f"hydrograph_{key}" + ("_total" if kind == "counter" else "")
-        if status.get(key) is not None:
-            lines += [f"# HELP {full} {about}", f"# TYPE {full} {kind}", f"{full}{{{label}}} {status[key]}"]
+    """Return a status in the text format of Prometheus: what queries share under the name they were started with."""
+    shared = {str(status["query"]): status}
+    lines = [line for key, about in _ABOUT.items() for line in _lines(key, *about, shared)]
+    lines += [line for key, about in _ABOUT_QUERY.items() for line in _lines(key, *about, status["queries"])]
     full = "hydrograph_step_milliseconds"
     lines += [f"# HELP {full} milliseconds of each step of the last batch", f"# TYPE {full} gauge"]
-    spent = status["milliseconds"]
+    label, spent = _label(status["query"]), status["milliseconds"]
     lines += [f'{full}{{{label},step="{step}"}} {spent[step]}' for step in STEPS if step in spent]
     return "\n".join(lines) + "\n"
+
+
+def _lines(key: str, kind: str, about: str, by_query: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    full = f"hydrograph_{key}" + ("_total" if kind == "counter" else "")
+    known = {name: each[key] for name, each in by_query.items() if each.get(key) is not None}
+    values = [f"{full}{{{_label(name)}}} {value}" for name, value in known.items()]
+    return [f"# HELP {full} {about}", f"# TYPE {full} {kind}", *values] if values else []
+
+
+def _label(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'query="{escaped}"'
 
 
 class MetricsServer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from hydrograph.live.arrivals import Arrival
@@ -46,50 +46,32 @@ class Stopwatch:
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of a query that runs; read by other threads."""
+    """What is known of the batches of this process; read by other threads."""
 
-    placement: str = "local"
     batch: int = 0
     triples: int = 0
     """Since the start of this process."""
-    reports: int = 0
     rows: int = 0
-    watermark: int | None = None
-    newest: int | None = None
-    settled: int | None = None
-    last: int | None = None
-    """The time of the last report."""
-    counts: Counts = field(default_factory=Counts)
-    held_back: int = 0
-    state_rows: int = 0
     steps: dict[str, float] = field(default_factory=dict)
     """Milliseconds in each step of the last batch."""
     totals: dict[str, float] = field(default_factory=dict)
     """Milliseconds in each step since the start of this process."""
     _wait: float = 0.0
-    _recent: deque[tuple[float, int, float]] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def resumed(self, record: Record) -> None:
-        """Take over what stood before this process."""
-        with self._lock:
-            self._take(record)
-
-    def worked(
-        self, arrivals: Sequence[Arrival], units: Sequence[Unit], record: Record, state: State, watch: Stopwatch
-    ) -> None:
+    def worked(self, batch: int, arrivals: Sequence[Arrival], units: Sequence[Unit], watch: Stopwatch) -> None:
         """Count a batch."""
         with self._lock:
-            self._take(record)
+            self.batch = batch
             triples = sum(arrival.events.num_rows for arrival in arrivals)
             self.triples += triples
             self.rows += sum(len(unit.report.rows) for unit in units)
-            self.state_rows = state.size
             for name in STEPS[1:]:
                 self.totals[name] = self.totals.get(name, 0.0) + watch.laps.get(name, 0.0)
             self.steps = {name: watch.laps.get(name, 0.0) for name in STEPS} | {"wait": self._wait}
             self._wait = 0.0
-            self._recent.append((time.monotonic(), triples, watch.total))
+            self._recent.append((time.monotonic(), triples))
 
     def waited(self, milliseconds: float) -> None:
         """Count time in which nothing came."""
@@ -97,47 +79,52 @@ class Progress:
             self.totals["wait"] = self.totals.get("wait", 0.0) + milliseconds
             self._wait += milliseconds
 
-    def _take(self, record: Record) -> None:
-        decision = record.decision
-        self.batch, self.counts, self.reports = decision.batch, record.counts, record.reports
-        self.watermark = decision.watermark
-        self.newest = max(decision.newest.values(), default=None)
-        self.settled, self.last = record.settled, record.last
-        self.held_back = sum(map(len, decision.held_back.values()))
-
     def rate(self) -> float:
         """Return how many triples a second came lately."""
         with self._lock:
             if len(self._recent) < 2:
                 return 0.0
             spent = self._recent[-1][0] - self._recent[0][0]
-            return sum(number for _, number, _ in list(self._recent)[1:]) / spent if spent > 0 else 0.0
-
-    @property
-    def lag(self) -> int | None:
-        """How many milliseconds of event time the last report is behind the newest element."""
-        if self.newest is None or self.last is None:
-            return None
-        return max(0, self.newest - self.last)
+            return sum(number for _, number in list(self._recent)[1:]) / spent if spent > 0 else 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        rate, lag = self.rate(), self.lag
+        rate = self.rate()
         with self._lock:
             return {
-                "placement": self.placement,
                 "batch": self.batch,
-                "reports": self.reports,
                 "rows": self.rows,
                 "triples": self.triples,
                 "triples_per_second": round(rate, 1),
-                "watermark": None if self.watermark == FOREVER else self.watermark,
-                "ended": self.watermark == FOREVER,
-                "newest": self.newest,
-                "last_report": self.last,
-                "lag_ms": lag,
-                **asdict(self.counts),
-                "quarantined": self.held_back,
-                "state_rows": self.state_rows,
                 "milliseconds": {name: round(value, 3) for name, value in self.steps.items()},
             }
+
+
+def query_status(record: Record, state: State, version: int, placement: str) -> dict[str, Any]:
+    """Return how one query is doing, as plain values."""
+    decision = record.decision
+    newest = max(decision.newest.values(), default=None)
+    return {
+        "version": version,
+        "static": decision.static,
+        "placement": placement,
+        "reports": record.reports,
+        "watermark": None if decision.watermark == FOREVER else decision.watermark,
+        "ended": decision.watermark == FOREVER,
+        "newest": newest,
+        "last_report": record.last,
+        "lag_ms": None if newest is None or record.last is None else max(0, newest - record.last),
+        **asdict(record.counts),
+        "quarantined": sum(map(len, decision.held_back.values())),
+        "state_rows": state.size,
+    }
+
+
+def together(queries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how several queries are doing as if they were one: numbers in sum, times of the one that is last."""
+    found: dict[str, Any] = {"placement": ", ".join(sorted({each["placement"] for each in queries})) or "none"}
+    for name in ("reports", *(each.name for each in fields(Counts)), "quarantined", "state_rows"):
+        found[name] = sum(each[name] for each in queries)
+    for name, worst in (("watermark", min), ("newest", max), ("last_report", min), ("lag_ms", max)):
+        found[name] = worst((each[name] for each in queries if each[name] is not None), default=None)
+    return found | {"ended": bool(queries) and all(each["ended"] for each in queries)}

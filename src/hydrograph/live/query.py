@@ -1,4 +1,4 @@
-"""A query that runs: started, watched, stopped. A plain loop from the sources through the step to the sinks."""
+"""A query that runs: started, watched, joined by others, stopped. A plain loop from the sources to the sinks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hydrograph.errors import RunError, UsageError
+from hydrograph.language import parse
 from hydrograph.live.arrivals import partition_of
+from hydrograph.live.evaluate import Evaluator
 from hydrograph.live.files import Files, LocalFiles, files_at
-from hydrograph.live.progress import Stopwatch
-from hydrograph.live.runner import Input, Out, Runner
+from hydrograph.live.progress import Stopwatch, query_status, together
+from hydrograph.live.record import Enrolled
+from hydrograph.live.roster import Definition, Roster, static_fingerprint
+from hydrograph.live.runner import Input, Member, Out, Runner
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.step import Registered, Stepper
@@ -32,6 +37,8 @@ from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams.static import StaticGraphs
+from hydrograph.temporal import Instant
+from hydrograph.windows.profile import Habits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,49 +95,92 @@ class LiveQuery:
         """Open the sources and the checkpoint; nothing runs yet."""
         self.name = name
         self.settings = settings
-        self._stack = ExitStack()
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._turns: list[Callable[[], None]] = []
+        self._turns: list[tuple[Future[None], Callable[[], None]]] = []
         self._turn_lock = threading.Lock()
+        self._running = False
         self.checkpoint = files_at(settings.checkpoint, sync=settings.sync)
         self.results = None if settings.results is None else files_at(settings.results, sync=settings.sync)
         self.inputs = _inputs(streams, settings)
         _check(plan, self.inputs)
-        partitions = tuple(each.name for each in self.inputs)
-        query = Registered(name=name, plan=plan, lateness=settings.lateness, partitions=partitions)
+        query = self._registered(name, plan)
         self.urls = [url for _, url in streams]
-        self.placed = self._placement()
-        self._stack.enter_context(self.placed)
+        self._databases: dict[str, ExitStack] = {}
+        self._roster = Roster(self.checkpoint)
         self.runner = Runner(
-            Stepper(query, static, self.placed),
+            Member(self._stepper(query, static), static_fingerprint(static)),
             self.inputs,
             self.checkpoint,
             self.results,
             outs,
             about={"query": name, "version": query.version, "plan": fingerprint(plan)},
             idle_after=settings.idle_after,
+            enrol=self._enrol,
+            forget_static=self._roster.forget_static,
         )
-        self.runner.progress.placement = "local" if isinstance(self.placed, Local) else "spark"
         self._written = 0.0
 
-    def _placement(self) -> Local | Spark:
-        if self.settings.placement is Placement.SPARK:
-            return Spark(self._session())
-        return Local(self.settings.threads, small=True)
+    def _registered(self, name: str, planned: Plan, version: int = 1) -> Registered:
+        """Return a query with the partitions of its streams: it does not wait for others."""
+        wanted = {window.stream for window in planned.query.windows}
+        partitions = tuple(each.name for each in self.inputs if each.stream in wanted)
+        lateness = self.settings.lateness
+        return Registered(name=name, plan=planned, version=version, lateness=lateness, partitions=partitions)
+
+    def _stepper(self, query: Registered, static: StaticGraphs, placed: Local | Spark | None = None) -> Stepper:
+        """Return a query in a place of its own, or in one that it has already."""
+        if placed is None:
+            stack = ExitStack()
+            if self.settings.placement is Placement.SPARK:
+                placed = stack.enter_context(Spark(self._session()))
+            else:
+                placed = stack.enter_context(Local(self.settings.threads, small=True))
+            self._own(query.name, stack)
+        return Stepper(query, static, placed)
+
+    def _own(self, name: str, stack: ExitStack | None) -> None:
+        """Close the place that a query of this name had, and keep another one for it."""
+        before = self._databases.pop(name, None)
+        if before is not None:
+            before.close()
+        if stack is not None:
+            self._databases[name] = stack
+
+    def _enrol(self, name: str, enrolled: Enrolled, known: Member | None) -> Member:
+        """Return a query as the checkpoint knows it."""
+        if known is not None and known.enrolled.version == enrolled.version:
+            same = known.graphs == enrolled.graphs
+            static = known.stepper.static if same else self._roster.read_static(enrolled.graphs)
+            stepper = self._stepper(known.stepper.query, static, known.stepper.placed)
+            return Member(stepper, enrolled.graphs, enrolled.first)
+        definition = self._roster.read(name, enrolled.version)
+        member = self._member(definition, definition.plan(), self._roster.read_static(enrolled.graphs))
+        return replace(member, first=enrolled.first)
+
+    def _member(self, definition: Definition, planned: Plan, static: StaticGraphs) -> Member:
+        query = self._registered(definition.name, planned, definition.version)
+        return Member(self._stepper(query, static), static_fingerprint(static))
 
     def _session(self) -> SparkSession:
         return self.settings.session or spark_session(self.settings.master, self.settings.memory)
 
     def _move(self) -> None:
-        """Let Spark evaluate from now on: the windows have outgrown the driver. No report is lost: the state stays."""
-        if self.settings.placement is Placement.AUTO and isinstance(self.placed, Local):
-            self.placed = self._stack.enter_context(Spark(self._session()))
-            stepper = self.runner.stepper
-            self.runner.stepper = Stepper(stepper.query, stepper.static, self.placed)
-            self.runner.progress.placement = "spark"
+        """Let Spark evaluate queries whose windows have outgrown the driver. No report is lost: the state stays."""
+        if self.settings.placement is not Placement.AUTO:
+            return
+        moved = {}
+        for name, member in self.runner.members.items():
+            stepper = member.stepper
+            if isinstance(stepper.placed, Local) and member.state.size > self.settings.local_rows:
+                stack = ExitStack()
+                placed = stack.enter_context(Spark(self._session()))
+                moved[name] = Stepper(stepper.query, stepper.static, placed)
+                self._own(name, stack)
+        if moved:
+            self.runner.place(moved)
 
     @property
     def streams(self) -> Mapping[str, LiveStream]:
@@ -172,6 +222,8 @@ class LiveQuery:
             self.runner.open()
             for each in self.inputs:
                 each.source.start(self._woken.set)
+            with self._turn_lock:
+                self._running = True
             ready()
             if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
                 self._run_on_spark()
@@ -219,10 +271,16 @@ class LiveQuery:
         return _below(self.settings.checkpoint, f"sources/{_log_name(each.stream, each.number)}")
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, and tell those who still wait for something that it will not happen."""
+        with self._turn_lock:
+            self._running = False
+            waiting, self._turns = self._turns, []
+        for done, _ in waiting:
+            done.set_exception(RunError("the query has stopped before this could be done"))
         for each in self.inputs:
             each.source.stop()
-        self._stack.close()
+        for name in [*self._databases]:
+            self._own(name, None)
         for files in (self.checkpoint, self.results):
             if isinstance(files, LocalFiles):
                 files.close()
@@ -247,33 +305,174 @@ class LiveQuery:
             failure, self._failure = self._failure, None
             raise failure
 
-    def replace_static(self, static: StaticGraphs) -> None:
-        """Let the reports from the next batch on see other static data (S27); returns when they do."""
-        done = threading.Event()
+    def add(
+        self,
+        text: str,
+        static: StaticGraphs | None = None,
+        *,
+        name: str | None = None,
+        dialect: str | None = None,
+        preset: str | None = None,
+        habits: Habits | None = None,
+        t0: Instant | None = None,
+    ) -> tuple[str, int]:
+        """Let another query run beside those that do, from the next batch on (S40); return its name and version.
+
+        It reads the streams that are there, sees what comes from now on and nothing before, and is there again when the
+        checkpoint is started again. Its name is the one it is registered under, or `name`.
+        """
+        definition = self._definition(text, name, dialect, preset, habits, t0)
+        if definition.name in self.queries:
+            raise UsageError(f"a query named {definition.name} runs already: give it another name, or replace that one")
+        return self._begin(definition, static)
+
+    def replace(
+        self,
+        text: str,
+        static: StaticGraphs | None = None,
+        *,
+        name: str | None = None,
+        dialect: str | None = None,
+        preset: str | None = None,
+        habits: Habits | None = None,
+        t0: Instant | None = None,
+    ) -> tuple[str, int]:
+        """Let a changed query take the place of the one of its name, under the next version; see `add`.
+
+        Windows of the old one that have not closed are not reported. Without `static` it sees what the old one saw.
+        """
+        definition = self._definition(text, name, dialect, preset, habits, t0)
+        member = self._known(definition.name)
+        return self._begin(definition, member.stepper.static if static is None else static)
+
+    def remove(self, name: str) -> None:
+        """Let a query run no more, from the next batch on; the others do not notice."""
+        self._known(name)
 
         def turn() -> None:
-            self.runner.stepper.replace_static(static)
-            self.runner.replace_static(self.runner.record.decision.static + 1)
-            done.set()
+            self._known(name)
+            self.runner.remove(name)
+            self._own(name, None)
+
+        self._between(turn)
+
+    def replace_static(self, static: StaticGraphs, *, name: str | None = None) -> None:
+        """Let the reports from the next batch on see other static data (S27); returns when they do.
+
+        It is for the query of a `name`, or for all, and is kept in the checkpoint: a later start sees it too.
+        """
+        if name is not None:
+            self._known(name)
+
+        def turn() -> None:
+            chosen = self.runner.members if name is None else {name: self._known(name)}
+            for member in chosen.values():  # a driver may have to go back to before the change
+                self._roster.write_static(member.stepper.static)
+            graphs = self._roster.write_static(static)
+            steppers = {each: Stepper(m.stepper.query, static, m.stepper.placed) for each, m in chosen.items()}
+            self.runner.replace_static({each: (stepper, graphs) for each, stepper in steppers.items()})
+
+        self._between(turn)
+
+    @property
+    def queries(self) -> dict[str, int]:
+        """The versions of the queries that run, by their names."""
+        return {name: member.stepper.query.version for name, member in self.runner.members.items()}
+
+    def _known(self, name: str) -> Member:
+        found = self.runner.members.get(name)
+        if found is None:
+            raise UsageError(f"no query named {name} runs; queries: {', '.join(self.queries) or 'none'}")
+        return found
+
+    def _definition(
+        self,
+        text: str,
+        name: str | None,
+        dialect: str | None,
+        preset: str | None,
+        habits: Habits | None,
+        t0: Instant | None,
+    ) -> Definition:
+        called = name or parse(text, dialect).name or "query"
+        known = 1 if called == self.name else 0
+        return Definition(
+            name=called,
+            version=self._roster.next_version(called, known),
+            text=text,
+            dialect=dialect,
+            preset=preset,
+            habits=habits or Habits(),
+            t0=t0,
+        )
+
+    def _begin(self, definition: Definition, static: StaticGraphs | None) -> tuple[str, int]:
+        """Check a query as far as can be before it touches others, and let it run from the next batch on."""
+        planned, graphs = definition.plan(), static or StaticGraphs()
+        _check(planned, self.inputs)
+        with Local(1, small=True) as trial:
+            # What can not be compiled is to be known here: in the middle of a batch it would stop the others.
+            Evaluator(planned if planned.is_placed else planned.starting(0), graphs, trial)
+
+        def turn() -> None:
+            if self._roster.next_version(definition.name, definition.version - 1) != definition.version:
+                raise UsageError(f"somebody else has given {definition.name} a new version at the same time: try again")
+            self._roster.write(definition)
+            self._roster.write_static(graphs)
+            self.runner.add(self._member(definition, planned, graphs))
+
+        self._between(turn)
+        return definition.name, definition.version
+
+    def _between(self, turn: Callable[[], None]) -> None:
+        """Do something between two batches, and return when it is done."""
+        done: Future[None] = Future()
+
+        def told() -> None:
+            try:
+                turn()
+            except UsageError as error:  # somebody else was quicker: the one who asked is told, nobody else
+                done.set_exception(error)
+            except BaseException as error:
+                done.set_exception(error)
+                raise
+            else:
+                done.set_result(None)
 
         with self._turn_lock:
-            self._turns.append(turn)
+            if not self._running:
+                raise UsageError("the query does not run: start it first")
+            self._turns.append((done, told))
         self._woken.set()
-        if self._thread is not None:
-            done.wait()
+        done.result()
 
     def _turn(self) -> None:
         """Do between two batches what somebody asked for, and what has become necessary."""
-        if self.runner.state.size > self.settings.local_rows:
-            self._move()
+        self._move()
         with self._turn_lock:
             turns, self._turns = self._turns, []
-        for turn in turns:
-            turn()
+        for at, (_, turn) in enumerate(turns):
+            try:
+                turn()
+            except BaseException:
+                with self._turn_lock:
+                    self._turns = turns[at + 1 :] + self._turns
+                raise
 
     def status(self) -> dict[str, Any]:
         """Return how it is doing."""
-        return {"query": self.name, "pid": os.getpid(), "written": time.time(), **self.runner.progress.as_dict()}
+        queries = {}
+        for name, member in self.runner.members.items():
+            placement = "local" if isinstance(member.stepper.placed, Local) else "spark"
+            queries[name] = query_status(member.record, member.state, member.stepper.query.version, placement)
+        return {
+            "query": self.name,
+            "pid": os.getpid(),
+            "written": time.time(),
+            **self.runner.progress.as_dict(),
+            **together([*queries.values()]),
+            "queries": queries,
+        }
 
     def _write_status(self, *, force: bool = False) -> None:
         now = time.monotonic()

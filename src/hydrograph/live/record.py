@@ -1,7 +1,7 @@
-"""What a live query remembers between two batches: what was decided before a batch is worked off, and what came of it.
+"""What live queries remember between two batches: what was decided before a batch is worked off, and what came of it.
 
-Both are written down, the decision ahead (A8). State is not: it is read again from the log (S38). A record says in
-which form it is written; one of another form is refused, never guessed at.
+Both are written down, the decision ahead (A8), for all queries that share the sources. State is not: it is read again
+from the log (S38). A record says in which form it is written; one of another form is refused, never guessed at.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hydrograph.live.arrivals import Partition
 from hydrograph.runtime.reports import Row
 from hydrograph.temporal import Instant
 
-FORM = 1
+FORM = 2
 """The version of what is written."""
 
 
@@ -96,6 +96,39 @@ class Record:
     reports: int = 0
     oldest: Mapping[Partition, int] = field(default_factory=dict)
     """The offsets from which the log has to be read again to know the state (S38)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """Which version of a query runs, and over which static data."""
+
+    version: int
+    graphs: str = ""
+    """The fingerprint of the static data; nothing where there is none."""
+    first: str = ""
+    """The fingerprint of the static data that it began with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What is decided about a batch for every query that runs; queries begin and end between two batches (S40)."""
+
+    number: int = 0
+    start: Mapping[Partition, int] = field(default_factory=dict)
+    end: Mapping[Partition, int] = field(default_factory=dict)
+    """The offsets `[start, end)` that are read of each partition, whoever reads it."""
+    idle: tuple[Partition, ...] = ()
+    ended: tuple[Partition, ...] = ()
+    queries: Mapping[str, Enrolled] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What stands after a batch, for every query."""
+
+    batch: Batch = field(default_factory=Batch)
+    records: Mapping[str, Record] = field(default_factory=dict)
     segments: Mapping[str, int] = field(default_factory=dict)
     """How many bytes of each segment of results stand."""
 
@@ -104,12 +137,17 @@ class TornError(RunError):
     """A file does not hold what was written to it."""
 
 
-def written(kind: str, record: Decision | Record, about: Mapping[str, Any]) -> bytes:
-    """Return a record as one line with its checksum in front."""
-    body = json.dumps(
-        {"form": FORM, "kind": kind, **about, "record": asdict(record)}, separators=(",", ":"), ensure_ascii=False
-    )
-    return framed(body)
+def written(batch: Batch | Outcome, about: Mapping[str, Any]) -> bytes:
+    """Return a batch, or what came of it, as one line with its checksum in front."""
+    body = asdict(batch)
+    if isinstance(batch, Outcome):
+        del body["batch"]["decisions"]  # every record has its own
+    head = {"form": FORM, "kind": _kind(batch), **about}
+    return framed(json.dumps({**head, "record": body}, separators=(",", ":"), ensure_ascii=False))
+
+
+def _kind(batch: Batch | Outcome) -> str:
+    return "begin" if isinstance(batch, Batch) else "done"
 
 
 def framed(body: str) -> bytes:
@@ -131,14 +169,27 @@ def unframed(line: bytes) -> str:
     return line[9:-1].decode()
 
 
-def read_decision(data: bytes, about: Mapping[str, Any]) -> Decision:
-    """Return the decision that was written down."""
-    return _decision(_opened(data, "begin", about))
+def read_batch(data: bytes, about: Mapping[str, Any]) -> Batch:
+    """Return what was decided about a batch."""
+    given = _opened(data, "begin", about)
+    return _batch(given, {name: _decision(each) for name, each in given.pop("decisions").items()})
 
 
-def read_record(data: bytes, about: Mapping[str, Any]) -> Record:
-    """Return the record that was written down."""
+def read_outcome(data: bytes, about: Mapping[str, Any]) -> Outcome:
+    """Return what came of a batch."""
     given = _opened(data, "done", about)
+    records = {name: _record(each) for name, each in given["records"].items()}
+    batch = _batch(given["batch"], {name: each.decision for name, each in records.items()})
+    return Outcome(batch=batch, records=records, segments=given["segments"])
+
+
+def _batch(given: dict[str, Any], decisions: Mapping[str, Decision]) -> Batch:
+    given["queries"] = {name: Enrolled(**each) for name, each in given["queries"].items()}
+    given["idle"], given["ended"] = tuple(given["idle"]), tuple(given["ended"])
+    return Batch(**given, decisions=decisions)
+
+
+def _record(given: dict[str, Any]) -> Record:
     given["decision"] = _decision(given["decision"])
     given["counts"] = Counts(**given["counts"])
     given["cuts"] = {name: Cut(**cut) for name, cut in given["cuts"].items()}

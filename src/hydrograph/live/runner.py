@@ -2,22 +2,27 @@
 
 The order of things makes it safe to stop anywhere: what is decided is written down first, then the units, then what
 came of it. Whoever starts again reads the log from the oldest offset that matters, and works off what was decided.
+
+Several queries may share the sources. Each has its own step, state and watermark; the batches and their records are
+common. A query that is added, changed or removed, and static data that is replaced, is a batch without rows (S40, S27):
+written down like any other, and so the same after a restart.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hydrograph.errors import RunError
 from hydrograph.live.arrivals import Arrival, Partition, partition_of
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
-from hydrograph.live.journal import KEPT, Journal
+from hydrograph.live.journal import KEPT, Found, Journal
 from hydrograph.live.lease import Lease
 from hydrograph.live.progress import Progress, Stopwatch
-from hydrograph.live.record import Decision, Record
+from hydrograph.live.record import Batch, Decision, Enrolled, Outcome, Record
 from hydrograph.live.sink import SegmentSink
 from hydrograph.live.sources.source import Source
 from hydrograph.live.state import State
@@ -43,11 +48,53 @@ class Input:
         return partition_of(self.stream, self.number)
 
 
-@dataclass(slots=True)
-class Runner:
-    """A query that runs, on one checkpoint."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A query that runs, and where it stands."""
 
     stepper: Stepper
+    graphs: str = ""
+    """The fingerprint of its static data."""
+    first: str | None = None
+    """The fingerprint of the static data that it began with; None where that is the same."""
+    state: State = field(default_factory=State)
+    record: Record = field(default_factory=Record)
+
+    @property
+    def name(self) -> str:
+        """The name of the query."""
+        return self.stepper.query.name
+
+    @property
+    def enrolled(self) -> Enrolled:
+        """What is recorded of it."""
+        return Enrolled(self.stepper.query.version, self.graphs, self.graphs if self.first is None else self.first)
+
+    def own(self, names: Iterable[Partition]) -> tuple[Partition, ...]:
+        """Return those of some partitions that the query reads."""
+        return tuple(name for name in names if name in self.stepper.query.partitions)
+
+    def starting(self, number: int, ends: Mapping[Partition, int]) -> Member:
+        """Return the query as one that begins behind a batch: what came before it does not exist for it (S40)."""
+        own = {name: ends.get(name, 0) for name in self.stepper.query.partitions}
+        decision = Decision(batch=number, start=own, end=own)
+        return replace(self, state=State(), record=Record(decision=decision, oldest=own))
+
+
+Enrol = Callable[[str, Enrolled, Member | None], Member]
+"""Makes a query again of what is recorded of it; what ran under its name before may be of use."""
+
+
+def _nobody(name: str, enrolled: Enrolled, _: Member | None) -> Member:
+    raise RunError(f"the checkpoint speaks of version {enrolled.version} of {name}, which is not known here")
+
+
+@dataclass(slots=True)
+class Runner:
+    """Queries that run, on one checkpoint."""
+
+    founding: Member
+    """The query that the checkpoint was made for; others may have come since, and it may have gone."""
     inputs: Sequence[Input]
     checkpoint: Files
     results: Files | None = None
@@ -58,15 +105,23 @@ class Runner:
     clock: Callable[[], float] = time.monotonic
     most_rows: int = 200_000
     """Rows after which no more are read for one batch."""
-    record: Record = field(init=False, default_factory=Record)
-    state: State = field(init=False, default_factory=State)
+    enrol: Enrol = _nobody
+    forget_static: Callable[[str], None] = lambda _: None
+    """Gets the fingerprint of static data that no record speaks of any more."""
+    members: Mapping[str, Member] = field(init=False)
+    batch: Batch = field(init=False, default_factory=Batch)
+    segments: Mapping[str, int] = field(init=False, default_factory=dict)
     progress: Progress = field(init=False, default_factory=Progress)
     _lease: Lease = field(init=False)
     _journal: Journal = field(init=False)
     _sink: SegmentSink | None = field(init=False, default=None)
     _heard: dict[Partition, float] = field(init=False, default_factory=dict)
-    _static: int | None = field(init=False, default=None)
-    _needed: list[Mapping[Partition, int]] = field(init=False, default_factory=list)
+    _needed: list[tuple[Mapping[Partition, int], set[str]]] = field(init=False, default_factory=list)
+    """Offsets and static data that the last batches need."""
+
+    def __post_init__(self) -> None:
+        """Begin with the first query."""
+        self.members = {self.founding.name: self.founding}
 
     def open(self) -> None:
         """Take the checkpoint, find out where to go on, and finish what had been begun."""
@@ -77,28 +132,87 @@ class Runner:
             self._sink = SegmentSink(self.results, self._lease.epoch)
             standing = self._sink.standing()
         found = self._journal.recover(standing)
+        self._check_static(found)
         if self._sink is not None:
-            self._sink.resume({} if found.record is None else found.record.segments)
-        if found.record is not None:
-            self.record = found.record
-            behind = found.record.decision.end
-            self.state = self.stepper.rebuilt(found.record, self._read(found.record.oldest, behind))
-        for decision in found.decisions:
+            self._sink.resume({} if found.outcome is None else found.outcome.segments)
+        if found.outcome is not None:
+            self._resume(found.outcome)
+        for batch in found.batches:
             watch = Stopwatch()
-            arrivals = [*self._read(decision.start, decision.end)]
+            arrivals = [*self._read(batch.start, batch.end)]
             watch.lap("read")
-            self._work(arrivals, decision, watch)
+            self._work(arrivals, batch, self._members_of(batch), watch)
         now = self.clock()
         self._heard = {each.name: now for each in self.inputs}
-        self.progress.resumed(self.record)
+        self.progress.batch = self.batch.number
+
+    def _check_static(self, found: Found) -> None:
+        """Refuse static data that is neither what the query began with nor what it has now: which is meant?"""
+        known = found.batches[-1] if found.batches else None if found.outcome is None else found.outcome.batch
+        enrolled = None if known is None else known.queries.get(self.founding.name)
+        if enrolled is None or enrolled.version != self.founding.enrolled.version:
+            return
+        if self.founding.graphs not in (enrolled.graphs, enrolled.first):
+            raise RunError(
+                f"{self.founding.name} is given other static data than it began with and than it has now: "
+                "start it with either, and replace its static data while it runs"
+            )
+
+    def _resume(self, outcome: Outcome) -> None:
+        self.batch, self.segments = outcome.batch, outcome.segments
+        members = {}
+        for name, member in self._members_of(outcome.batch).items():
+            record = outcome.records[name]
+            state = member.stepper.rebuilt(record, self._read(record.oldest, record.decision.end))
+            members[name] = replace(member, state=state, record=record)
+        self.members = members
+
+    def _members_of(self, batch: Batch) -> dict[str, Member]:
+        """Return the queries that a batch was decided for."""
+        members: dict[str, Member] = {}
+        for name, enrolled in batch.queries.items():
+            known = self.members.get(name)
+            if known is not None and known.enrolled == enrolled:
+                members[name] = known
+                continue
+            made = self.enrol(name, enrolled, known)
+            if known is not None and known.enrolled.version == enrolled.version:
+                members[name] = replace(made, state=known.state, record=known.record)
+            else:
+                members[name] = made.starting(batch.number - 1, batch.start)
+        return members
 
     def _read(self, start: Mapping[Partition, int], end: Mapping[Partition, int]) -> Iterable[Arrival]:
         for each in self.inputs:
             yield from self.read(each, start.get(each.name, 0), end.get(each.name, 0))
 
-    def replace_static(self, version: int) -> None:
-        """Record with the batches that follow which version of the static data they see (S27)."""
-        self._static = version
+    def add(self, member: Member) -> None:
+        """Let a query run from here on, beside the others or in place of the one of its name."""
+        self._change({**self.members, member.name: member.starting(self.batch.number, self.batch.end)})
+
+    def remove(self, name: str) -> None:
+        """Let a query run no more; windows that have not closed are not reported."""
+        self._change({other: member for other, member in self.members.items() if other != name})
+
+    def replace_static(self, replaced: Mapping[str, tuple[Stepper, str]]) -> None:
+        """Let queries see other static data in the reports that follow (S27)."""
+        members = dict(self.members)
+        for name, (stepper, graphs) in replaced.items():
+            before = members[name]
+            members[name] = replace(before, stepper=stepper, graphs=graphs, first=before.enrolled.first)
+        self._change(members, replaced)
+
+    def _change(self, members: Mapping[str, Member], renewed: Collection[str] = ()) -> None:
+        watch = Stopwatch()
+        batch = self._decided(members, [], self.batch.idle, self.batch.ended, renewed)
+        self._begin(batch, watch)
+        self._work([], batch, members, watch)
+
+    def place(self, steppers: Mapping[str, Stepper]) -> None:
+        """Let queries be evaluated elsewhere from now on: nothing that is recorded changes."""
+        self.members = {
+            name: replace(member, stepper=steppers.get(name, member.stepper)) for name, member in self.members.items()
+        }
 
     def once(self) -> bool:
         """Work off what has come; return whether there was anything to do."""
@@ -109,15 +223,15 @@ class Runner:
 
     def arrived(self, arrivals: Sequence[Arrival], watch: Stopwatch) -> bool:
         """Work off arrivals, and what is to be done because a source has ended or is silent."""
-        ended = tuple(each.name for each in self.inputs if self._is_over(each, arrivals))
+        ended = tuple(sorted(each.name for each in self.inputs if self._is_over(each, arrivals)))
         now = self.clock()
         for arrival in arrivals:
             self._heard[arrival.name] = now
         quiet = self.idle_after
-        idle = () if quiet is None else tuple(name for name, at in self._heard.items() if now - at > quiet)
-        before = self.record.decision
-        unchanged = (*sorted(ended),) == before.ended and (*sorted({*idle}),) == before.idle
-        if not arrivals and (unchanged or (before.batch == 0 and not ended)):
+        idle = () if quiet is None else tuple(sorted(name for name, at in self._heard.items() if now - at > quiet))
+        before = self.batch
+        unchanged = ended == before.ended and idle == before.idle
+        if not arrivals and (unchanged or (not before.end and not ended)):
             return False
         self.take(arrivals, watch, idle=idle, ended=ended)
         return True
@@ -132,42 +246,91 @@ class Runner:
     ) -> None:
         """Decide about arrivals and work them off."""
         reach("read")
-        decision = self.stepper.decide(self.state, arrivals, self.record, idle=idle, ended=ended, static=self._static)
+        batch = self._decided(self.members, arrivals, idle, ended)
+        self._begin(batch, watch)
+        self._work(arrivals, batch, self.members, watch)
+
+    def _decided(
+        self,
+        members: Mapping[str, Member],
+        arrivals: Sequence[Arrival],
+        idle: Sequence[Partition],
+        ended: Sequence[Partition],
+        renewed: Collection[str] = (),
+    ) -> Batch:
+        decisions = {}
+        for name, member in members.items():
+            static = member.record.decision.static + (name in renewed)
+            decisions[name] = member.stepper.decide(
+                member.state,
+                [arrival for arrival in arrivals if member.own([arrival.name])],
+                member.record,
+                idle=member.own(idle),
+                ended=member.own(ended),
+                static=static,
+            )
+        spoke = {arrival.name for arrival in arrivals if arrival.events.num_rows}
+        return Batch(
+            number=self.batch.number + 1,
+            start={**self.batch.end, **_offsets(reversed(arrivals), behind=False)},
+            end={**self.batch.end, **_offsets(arrivals, behind=True)},
+            idle=tuple(name for name in idle if name not in spoke),
+            ended=tuple(ended),
+            queries={name: member.enrolled for name, member in members.items()},
+            decisions=decisions,
+        )
+
+    def _begin(self, batch: Batch, watch: Stopwatch) -> None:
         self._lease.check()
-        self._journal.begin(decision)
+        self._journal.begin(batch)
         watch.lap("plan")
         reach("begun")
-        self._work(arrivals, decision, watch)
 
-    def _work(self, arrivals: Sequence[Arrival], decision: Decision, watch: Stopwatch) -> None:
-        state, units, record = self.stepper.work(self.state, arrivals, self.record, decision)
+    def _work(self, arrivals: Sequence[Arrival], batch: Batch, members: Mapping[str, Member], watch: Stopwatch) -> None:
+        after: dict[str, Member] = {}
+        units: list[Unit] = []
+        for name, member in members.items():
+            own = [arrival for arrival in arrivals if member.own([arrival.name])]
+            state, found, record = member.stepper.work(member.state, own, member.record, batch.decisions[name])
+            after[name] = replace(member, state=state, record=record)
+            units += found
         watch.lap("execute")
         self._lease.check()
         if self._sink is not None:
             self._sink.write(units)
-            record = replace(record, segments=self._sink.lengths)
+            self.segments = self._sink.lengths
         for unit in units:
             for out in self.outs:
                 out(unit)
         watch.lap("write")
         reach("written")
-        self._journal.done(record)
-        self.state, self.record = state, record
+        records = {name: member.record for name, member in after.items()}
+        self._journal.done(Outcome(batch=batch, records=records, segments=self.segments))
+        self.members, self.batch = after, batch
         watch.lap("commit")
         reach("done")
-        self._needed.append(record.oldest)
+        self._forget(records.values())
+        self.progress.worked(batch.number, arrivals, units, watch)
+
+    def _forget(self, records: Iterable[Record]) -> None:
+        needed = dict(self.batch.end)
+        for record in records:
+            for name, offset in record.oldest.items():
+                needed[name] = min(needed.get(name, offset), offset)
+        self._needed.append((needed, {each.graphs for each in self.batch.queries.values()}))
         if len(self._needed) > KEPT:
-            # The query may have to go back as far as records reach, and then needs what they need.
-            needed = self._needed.pop(0)
+            # The queries may have to go back as far as records reach, and then need what they need.
+            before, graphs = self._needed.pop(0)
             for each in self.inputs:
-                if each.name in needed:
-                    each.source.forget(needed[each.name])
-        self.progress.worked(arrivals, units, record, state, watch)
+                if each.name in before:
+                    each.source.forget(before[each.name])
+            for left in graphs.difference(*(kept for _, kept in self._needed)):
+                self.forget_static(left)
 
     def _new(self) -> list[Arrival]:
         arrivals: list[Arrival] = []
         for each in self.inputs:
-            first, last = self.record.decision.end.get(each.name, 0), each.source.end()
+            first, last = self.batch.end.get(each.name, 0), each.source.end()
             rows = 0
             for arrival in self.read(each, first, last):
                 arrivals.append(arrival)
@@ -187,7 +350,7 @@ class Runner:
         if not each.source.finished():
             return False
         ends = [arrival.end for arrival in arrivals if arrival.name == each.name]
-        return max(ends, default=self.record.decision.end.get(each.name, 0)) >= each.source.end()
+        return max(ends, default=self.batch.end.get(each.name, 0)) >= each.source.end()
 
     @property
     def epoch(self) -> int:
@@ -197,4 +360,9 @@ class Runner:
     @property
     def is_over(self) -> bool:
         """Whether every source has ended and everything is reported."""
-        return {each.name for each in self.inputs} <= {*self.record.decision.ended}
+        return {each.name for each in self.inputs} <= {*self.batch.ended}
+
+
+def _offsets(arrivals: Iterable[Arrival], *, behind: bool) -> dict[Partition, int]:
+    """Return the offset behind the last arrival of each partition, or that of the first one of those in reverse."""
+    return {arrival.name: arrival.end if behind else arrival.start for arrival in arrivals}

@@ -201,7 +201,6 @@ class Stepper:
                 last=before.last,
                 reports=record.reports + len(reports),
                 oldest=after.oldest(decision.end),
-                segments=record.segments,
             ),
         )
 
@@ -319,7 +318,7 @@ def _sane(arrival: Arrival) -> Arrival:
 
 
 def _elements(arrival: Arrival) -> int:
-    return len(np.unique(arrival.events.column("seq").to_numpy()))
+    return len(elements_of(arrival.events)[1])
 
 
 def _ends(arrivals: Sequence[Arrival], *, behind: bool) -> dict[Partition, int]:

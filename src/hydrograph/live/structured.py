@@ -176,7 +176,7 @@ class StructuredDriver:
         found: list[Arrival] = []
         by_place = table.sort_by([("input", "ascending"), ("from_offset", "ascending")])
         for each, reachable in zip(self.inputs, self.reachable, strict=True):
-            at = self.runner.record.decision.end.get(each.name, 0)
+            at = self.runner.batch.end.get(each.name, 0)
             own = by_place.filter(pc.field("input") == reachable.number)
             places = own.select(["from_offset", "to_offset", "rejected"]).group_by(
                 ["from_offset", "to_offset", "rejected"]
@@ -206,7 +206,7 @@ class StructuredDriver:
     def tick(self) -> None:
         """Look for sources that have ended or are silent, when everything they gave has been worked off."""
         with self._lock:
-            behind = any(self.runner.record.decision.end.get(each.name, 0) < each.source.end() for each in self.inputs)
+            behind = any(self.runner.batch.end.get(each.name, 0) < each.source.end() for each in self.inputs)
             if not behind:
                 self.runner.once()
 
