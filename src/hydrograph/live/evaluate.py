@@ -329,4 +329,5 @@ def _has_repeats(rows: pa.Table) -> bool:
     """Tell whether a triple may be there twice: False is a proof, True may be an accident of numbers."""
     s, p, o = (rows.column(name).to_numpy().view(np.uint64) for name in ("s_id", "p_id", "o_id"))
     keys = s * np.uint64(0x9E3779B97F4A7C15) ^ p * np.uint64(0xC2B2AE3D27D4EB4F) ^ o * np.uint64(0x165667B19E3779F9)
-    return len(np.unique(keys)) < len(keys)
+    keys.sort()  # numpy's own `unique` takes ten times as long
+    return bool((keys[1:] == keys[:-1]).any())

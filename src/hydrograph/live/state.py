@@ -15,7 +15,9 @@ from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
 _PIECES = 24
-"""Pieces of a stream after which they are made one, and freed of rows that nobody needs any more."""
+"""Pieces of a stream after which neighbours are made one."""
+_SMALL = 65_536
+"""Rows up to which a piece is copied into one block of memory; larger ones are only strung together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class State:
             first = needed_from.get(stream)
             kept[stream] = pieces if first is None else tuple(piece for piece in pieces if piece.newest >= first)
             if len(kept[stream]) > _PIECES:
-                kept[stream] = _merged(kept[stream], first)
+                kept[stream] = _merged(kept[stream])
         return State(kept, self.held_back)
 
     def oldest(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
@@ -74,22 +76,25 @@ class State:
         return found
 
 
-def _merged(pieces: tuple[Piece, ...], first: Instant | None) -> tuple[Piece, ...]:
-    """Return the pieces of each partition as one, without rows that are too old."""
+def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Return the pieces of each partition with every two neighbours as one.
+
+    Older pieces have been merged more often, so a row is copied a few times however long it stays; and since a piece
+    leaves as a whole, about as much is kept beyond what is needed as the oldest piece holds.
+    """
     merged = []
     for partition in dict.fromkeys(piece.partition for piece in pieces):
-        own = []
-        for piece in pieces:
-            if piece.partition == partition:
-                rows = piece.events if first is None else piece.events.filter(pc.field("t") >= first)
-                if rows.num_rows:
-                    own.append(Piece(rows, partition, piece.start, piece.newest))
-        half = len(own) // 2  # the newer half stays apart, so that the older one leaves when its time has come
-        for part in (own[:half], own[half:]):
-            if part:
-                table = pa.concat_tables([piece.events for piece in part]).combine_chunks()
-                merged.append(Piece(table, partition, part[0].start, max(piece.newest for piece in part)))
+        own = [piece for piece in pieces if piece.partition == partition]
+        for first, *rest in (own[at : at + 2] for at in range(0, len(own), 2)):
+            merged.append(_both(first, rest[0]) if rest else first)
     return tuple(merged)
+
+
+def _both(one: Piece, other: Piece) -> Piece:
+    events = pa.concat_tables([one.events, other.events])
+    if events.num_rows <= _SMALL:
+        events = events.combine_chunks()
+    return Piece(events, one.partition, min(one.start, other.start), max(one.newest, other.newest))
 
 
 def parted(arrival: Arrival, held_back: tuple[int, ...]) -> tuple[pa.Table, pa.Table]:
@@ -103,5 +108,9 @@ def parted(arrival: Arrival, held_back: tuple[int, ...]) -> tuple[pa.Table, pa.T
 def elements_of(events: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """Return time and place in the log of each element, once."""
     seq = events.column("seq").to_numpy()
-    places, at = np.unique(seq, return_index=True)
-    return events.column("t").to_numpy()[at], places
+    steps = np.diff(seq)
+    if (steps >= 0).all():  # in the order of the log, as it is but for what was held back
+        at = np.concatenate((np.zeros(min(1, len(seq)), np.int64), np.flatnonzero(steps) + 1))
+    else:
+        _, at = np.unique(seq, return_index=True)
+    return events.column("t").to_numpy()[at], seq[at]

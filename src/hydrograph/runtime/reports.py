@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ Row = tuple[str | None, ...]
 """The canonical texts of a solution's terms, in SELECT order; None where unbound."""
 BLOCK = 65_536
 """Rows that are looked at together."""
+_TEXTS = 2**17
+"""Terms whose JSON is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +48,29 @@ class Report:
 
     def json(self, query: str, version: int = 1) -> str:
         """Return the report as one line: SPARQL-JSON terms in rows."""
-        rows = [
-            {name: term_json(text) for name, text in zip(self.variables, row, strict=True) if text is not None}
-            for row in self.rows
-        ]
         head = {"query": query, "version": version, "open": self.open, "close": self.close, "t": self.t}
         if self.seq is not None:
             head["seq"] = self.seq
-        return json.dumps({**head, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
+        names = [f"{_dumped(name)}:" for name in self.variables]
+        rows = ",".join([_row_text(names, row) for row in self.rows])
+        return f'{_dumped(head)[:-1]},"rows":[{rows}]}}'
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _row_text(names: Sequence[str], row: Row) -> str:
+    bound = [name + _term_text(text) for name, text in zip(names, row, strict=True) if text is not None]
+    return f"{{{','.join(bound)}}}"
+
+
+@lru_cache(_TEXTS)
+def _term_text(text: str) -> str:
+    """Return a term as JSON text; a term stands in many rows, and a row in many reports."""
+    if text[0] == "<" and "\\" not in text:
+        return f'{{"type":"uri","value":{encode_basestring(text[1:-1])}}}'
+    return _dumped(term_json(text))
 
 
 def term_json(text: str) -> dict[str, str]:
