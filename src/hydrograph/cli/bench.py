@@ -11,7 +11,7 @@ from hydrograph.bench.experiments.model import read_experiment, shipped
 
 if TYPE_CHECKING:
     from hydrograph.bench.experiments.model import Experiment
-    from hydrograph.bench.experiments.run import Options
+    from hydrograph.bench.experiments.options import Options
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -109,7 +109,7 @@ _profile = click.option("--profile", metavar="NAME", help="The habits that repor
 @_quiet
 def oracle_(*, run: Path, profile: str | None, master: str | None, processes: int | None, quiet: bool) -> None:
     """Let the oracle answer for everything that was played in the folder RUN."""
-    from hydrograph.bench.experiments.run import oracle_run
+    from hydrograph.bench.experiments.again import oracle_run
 
     targets = oracle_run(run, _options(None, master, processes, quiet=quiet), profile=profile)
     click.echo(f"expected reports for {len(targets)} runs of engines lie in {run / 'expected'}")
@@ -126,7 +126,7 @@ def compare_(
     *, run: Path, profile: str | None, output: Path | None, master: str | None, processes: int | None, quiet: bool
 ) -> None:
     """Judge what was played in the folder RUN again, also by the habits of another engine."""
-    from hydrograph.bench.experiments.run import compare_run
+    from hydrograph.bench.experiments.again import compare_run
     from hydrograph.bench.experiments.summary import summary_lines
 
     target = output or run
@@ -164,7 +164,7 @@ def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experi
 
 
 def _options(worlds: Path | None, master: str | None, processes: int | None, *, quiet: bool) -> Options:
-    from hydrograph.bench.experiments.run import Options, oracle_session
+    from hydrograph.bench.experiments.options import Options, oracle_session
 
     def say(words: str) -> None:
         if not quiet:

@@ -44,7 +44,8 @@ def command(output: Path, keep: Path | None) -> None:
 
 def demonstrate(experiment: Experiment, folder: Path, output: Path, console: Console) -> None:
     """Run an experiment, print what came of it and write the page; raise MismatchError if our answers are wrong."""
-    from hydrograph.bench.experiments.run import Options, run_experiment
+    from hydrograph.bench.experiments.options import Options
+    from hydrograph.bench.experiments.run import run_experiment
 
     start = monotonic()
     console.print(f"{experiment.title}: {experiment.about}", style="dim", soft_wrap=True)

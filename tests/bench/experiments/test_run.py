@@ -10,10 +10,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from hydrograph.bench.experiments.again import compare_run, oracle_run
 from hydrograph.bench.experiments.data import prepare
 from hydrograph.bench.experiments.folder import played_folders, read_record
 from hydrograph.bench.experiments.model import read_experiment
-from hydrograph.bench.experiments.run import compare_run, oracle_run, play_experiment, run_experiment
+from hydrograph.bench.experiments.run import play_experiment, run_experiment
 from hydrograph.bench.experiments.summary import gauge, summary_lines
 from hydrograph.bench.results import (
     Excluded,
@@ -156,7 +157,7 @@ def test_each_step_runs_alone_on_the_files_of_a_run(file: Path) -> None:
 def test_engines_that_fail_are_part_of_the_result(file: Path) -> None:
     deaf = file.parent / "deaf.py"
     deaf.write_text(DEAF)
-    file.write_text("limits = {seconds = 2}\n" + TEXT.replace("ENGINE", f"program:{sys.executable} {deaf}"))
+    file.write_text("limits = {seconds = 6}\n" + TEXT.replace("ENGINE", f"program:{sys.executable} {deaf}"))
     folder = file.parent / "run"
     run_experiment(read_experiment(str(file), only=["right"]), folder)
     found = {(each.key.engine[:7], each.key.query): each.verdict for each in outcomes(folder)}

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from hydrograph.bench.experiments.model import read_experiment
-from hydrograph.bench.experiments.run import Options, run_experiment
+from hydrograph.bench.experiments.options import Options
+from hydrograph.bench.experiments.run import run_experiment
 from hydrograph.bench.experiments.summary import gauge, silent, summary_lines
 
 ENGINE = "hydrograph"
@@ -22,7 +23,9 @@ ENGINE = "hydrograph"
 def main(experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path) -> None:
     """Run EXPERIMENT and end with the line of the gauge; fail unless precision and recall are 1 in every window."""
     read = read_experiment(experiment, given, only=tests)
-    run_experiment(read, output, Options(say=lambda words: click.echo(words, err=True)))
+    options = Options(say=lambda words: click.echo(words, err=True))
+    run_experiment(read, output, options)
+    click.echo(options.times(), err=True)
     for line in summary_lines([output]):
         click.echo(line)
     empty = list(silent([output], {test.name for test in read.tests if test.answers}))

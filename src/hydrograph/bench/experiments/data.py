@@ -11,7 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -57,11 +57,18 @@ class Data:
         return Recorded(self.streams, self.static)
 
 
-def prepare(world: WorldPart, seed: int, kept: Path) -> Data:
+Say = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Say nothing of what is being done."""
+
+
+def prepare(world: WorldPart, seed: int, kept: Path, say: Say = silent) -> Data:
     """Return the data of a test; what has to be made is made below `kept`."""
     if world.name is not None:
         settings = {"seed": seed, **world.settings}
-        data = _world(made(("generate", world.name), settings, kept, MANIFEST), kept)
+        data = _world(made(("generate", world.name), settings, kept, MANIFEST, say), kept)
     elif world.folder is not None:
         data = _world(world.folder, kept)
     elif world.streams:
@@ -76,7 +83,7 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, manifest: str) -> Path:
+def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, manifest: str, say: Say) -> Path:
     """Return the folder that a command of Hydrograph makes with these settings; it is made once.
 
     In a process of its own, so that Spark's memory is free again when engines run.
@@ -84,6 +91,8 @@ def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, mani
     folder = kept / f"{command[-1]}-{_digest(command, settings)}"
     if not (folder / manifest).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
+        shown = " ".join(_options({key: value for key, value in settings.items() if key != "data"}))
+        say(f"hydrograph {' '.join(command)} {shown}")
         line = [sys.executable, "-m", "hydrograph", *command, str(folder), *_options(settings)]
         ran = subprocess.run(line, capture_output=True, text=True, check=False)
         if ran.returncode:

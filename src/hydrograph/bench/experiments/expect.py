@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,16 +16,14 @@ import pyarrow.parquet as pq
 from hydrograph.bench.engines import registry
 from hydrograph.bench.experiments.data import opened
 from hydrograph.bench.experiments.folder import EXPECTED, PlayedRecord, read_handed
-from hydrograph.bench.oracle.job import Done, Recorded, local, on_spark, plan_tasks
+from hydrograph.bench.experiments.options import Options
+from hydrograph.bench.oracle.job import Done, Recorded, Task, local, on_spark, plan_tasks
 from hydrograph.bench.oracle.slide import Asked
 from hydrograph.language import dialect_of, parse
 from hydrograph.streams.schema import EVENTS
 from hydrograph.streams.sources import RecordedStream
 from hydrograph.windows.profile import Profile, preset
 from hydrograph.windows.report import Range
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _DONE = "done.json"
 _PARTS = 8
@@ -71,11 +69,9 @@ def expect(
     folder: Path,
     place: Path,
     record: PlayedRecord,
+    options: Options,
     *,
     given: str | None = None,
-    session: SparkSession | None = None,
-    processes: int | None = None,
-    say: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Return where the expected reports of a run lie; the oracle is asked if they are not there."""
     target = expected_folder(folder, place, record, given)
@@ -91,10 +87,27 @@ def expect(
     judging = record.judging
     within = Range(judging.after, judging.until)
     tasks = plan_tasks(asked, recorded, target, t0=judging.t0, within=within, parts=_parts(recorded, len(asked)))
-    say(f"oracle: {len(asked)} queries in {len(tasks)} tasks")
-    done = local(tasks, processes) if session is None else on_spark(tasks, session)
+    done = _answered(tasks, len(asked), options)
     _finish(target, done)
     return target
+
+
+def _answered(tasks: Sequence[Task], queries: int, options: Options) -> Done:
+    """Let the oracle answer, and say how far it is."""
+    options.say(f"oracle: {queries} queries in {len(tasks)} tasks")
+    if options.session is not None:
+        return on_spark(tasks, options.session)
+    begin = time.monotonic()
+    finished = 0
+
+    def count(done: Done) -> None:
+        nonlocal finished
+        finished += 1
+        if len(tasks) > 1:
+            seconds = time.monotonic() - begin
+            options.say(f"oracle: task {finished} of {len(tasks)}, {done.reports} reports, after {seconds:.0f} s")
+
+    return local(tasks, options.processes, count)
 
 
 def _parts(recorded: Recorded, queries: int) -> int:

@@ -12,8 +12,10 @@ from hydrograph.bench.experiments.expect import expect
 from hydrograph.bench.experiments.folder import Judging, PlayedRecord, Question, read_record, write_played
 from hydrograph.bench.experiments.judging import judged
 from hydrograph.bench.experiments.model import WorldPart
-from hydrograph.bench.experiments.run import WORLDS, Results, begin
+from hydrograph.bench.experiments.options import Options
+from hydrograph.bench.experiments.origin import begin
 from hydrograph.bench.experiments.tables import write_tables
+from hydrograph.bench.experiments.written import Results
 from hydrograph.bench.experiments.yabench import (
     YabenchTest,
     profile_named,
@@ -62,7 +64,9 @@ def _imported(results: Path, test: YabenchTest, suffix: str, repetition: int, fo
     stream = next((f for f in (results / f"SG_{test.name}{suffix}", results / f"SG_{test.name}") if f.exists()), None)
     if stream is None:
         raise DataError(f"{results}: expected the stream SG_{test.name}, found none")
-    data = prepare(WorldPart(streams={test.stream: str(stream)}, format="yabench"), 0, folder / WORLDS)
+    data = prepare(
+        WorldPart(streams={test.stream: str(stream)}, format="yabench"), 0, Options().kept(folder), Options().say
+    )
     variables, blocks = read_answers_file(results / f"QR_{test.name}{suffix}")
     performance = results / f"P_{test.name}{suffix}"
     name, samples = read_performance(performance) if performance.exists() else ("", [])
@@ -86,7 +90,7 @@ def _imported(results: Path, test: YabenchTest, suffix: str, repetition: int, fo
     )
     handed = [Handed(Iri(test.stream), element, element.t, element.t) for element in played]
     place = write_played(folder, record, Played(blocks={QUERY: blocks}, handed=handed, samples=samples))
-    yield from judged(place, expect(folder, place, read_record(place)))
+    yield from judged(place, expect(folder, place, read_record(place), Options()))
     verdicts = results / f"ORACLE_{test.name}{suffix}"
     if verdicts.exists():
         key = Key(test=test.name, engine=f"{engine}, {THEIRS}", query=QUERY, repetition=repetition)

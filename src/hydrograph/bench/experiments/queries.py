@@ -10,7 +10,7 @@ from pathlib import Path
 from hydrograph.algebra.queries import ContinuousQuery, NamedWindow
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.bench.engines import registry
-from hydrograph.bench.experiments.data import Data, made
+from hydrograph.bench.experiments.data import Data, Say, made
 from hydrograph.bench.experiments.model import QueriesPart, Test
 from hydrograph.bench.features.structure import structure
 from hydrograph.bench.results import QueryFacts, Setting
@@ -73,14 +73,14 @@ class Posed:
         }
 
 
-def posed(test: Test, data: Data, kept: Path) -> tuple[Posed, ...]:
+def posed(test: Test, data: Data, kept: Path, say: Say) -> tuple[Posed, ...]:
     """Return the queries of a test; generated ones are kept below `kept`."""
     part = test.queries
     found = [
         *_of_set(part, data),
         *_of_texts(part.texts, part),
         *_of_files(part.files, part),
-        *_of_workload(part, test.seed, data, kept),
+        *_of_workload(part, test.seed, data, kept, say),
     ]
     if not found:
         raise UsageError(f"test {test.name}: no queries: expected a set, texts or files")
@@ -128,14 +128,14 @@ def _of_files(files: Sequence[Path], part: QueriesPart) -> list[Posed]:
     return found
 
 
-def _of_workload(part: QueriesPart, seed: int, data: Data, kept: Path) -> list[Posed]:
+def _of_workload(part: QueriesPart, seed: int, data: Data, kept: Path, say: Say) -> list[Posed]:
     """Return queries that are generated over the shop, with constants from its data if there is a shop."""
     if not part.workload:
         return []
     settings = {"seed": seed, **part.workload}
     if data.world is not None:
         settings["data"] = data.world.resolve()
-    folder = made(("workload", "shop"), settings, kept, WORKLOAD)
+    folder = made(("workload", "shop"), settings, kept, WORKLOAD, say)
     manifest = json.loads((folder / WORKLOAD).read_text("utf-8"))
     found = []
     for entry in manifest["queries"]:

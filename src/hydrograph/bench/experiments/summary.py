@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from hydrograph.bench.engines.verdict import Verdict
-from hydrograph.bench.results import Excluded, Outcome, Window, read
+from hydrograph.bench.results import Excluded, Functional, Outcome, Window, read
 
 
 @dataclass(slots=True)
@@ -60,6 +60,14 @@ def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
             f"{test}, {engine}: {one.queries} queries ({verdicts}), {one.windows} windows, {one.non_empty} non-empty, "
             f"precision {precision:.6g}, recall {recall:.6g}"
         )
+    passed: dict[str, Counter[bool | None]] = {}
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Functional):
+                passed.setdefault(record.engine, Counter())[record.passed] += 1
+    for engine, counts in passed.items():
+        unable = f", {counts[None]} that it can not be asked" if counts[None] else ""
+        yield f"functional suite, {engine}: {counts[True]} passed, {counts[False]} failed{unable}"
     for folder in folders:
         for record in read(folder):
             if isinstance(record, Excluded):

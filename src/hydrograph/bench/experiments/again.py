@@ -1,0 +1,57 @@
+"""The steps of a run alone, on what was played before: the oracle, and the judge by these habits or others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydrograph.bench.experiments.expect import expect
+from hydrograph.bench.experiments.folder import played_folders, read_record
+from hydrograph.bench.experiments.judging import judged, mismatches
+from hydrograph.bench.experiments.model import Test
+from hydrograph.bench.experiments.options import Options, label
+from hydrograph.bench.experiments.tables import write_tables
+from hydrograph.bench.experiments.written import Results
+from hydrograph.bench.results import ORIGIN, RESULTS, Excluded, QueryFacts, Record, read, read_origin
+
+_COMPARABLE = Test(name="").comparable
+
+
+def oracle_run(folder: Path, options: Options | None = None, *, profile: str | None = None) -> list[Path]:
+    """Let the oracle answer for everything that was played; return where its reports lie."""
+    options = options or Options()
+    with options.timed("oracle"):
+        return [expect(folder, place, read_record(place), options, given=profile) for place in played_folders(folder)]
+
+
+def compare_run(folder: Path, target: Path, options: Options | None = None, *, profile: str | None = None) -> Results:
+    """Judge what was played again, by the habits of `profile` if one is named, and write the results to `target`."""
+    options = options or Options()
+    origin = read_origin(folder)
+    places = played_folders(folder)
+    kept: list[Record] = []
+    if (folder / RESULTS).exists():
+        kept = [each for each in read(folder) if isinstance(each, QueryFacts | Excluded)]
+    target.mkdir(parents=True, exist_ok=True)
+    if target != folder:
+        settings = dict(origin.settings) | ({"profile": profile} if profile else {})
+        (target / ORIGIN).write_text(
+            origin.model_copy(update={"settings": settings}).model_dump_json(indent=1), "utf-8"
+        )
+    written = Results(target)
+    written.file.unlink(missing_ok=True)
+    written.add(kept)
+    groups: dict[tuple[str, str, int, tuple[str, ...]], list[Path]] = {}
+    for place in places:
+        record = read_record(place)
+        with options.timed("oracle"):
+            expected = expect(folder, place, record, options, given=profile)
+        with options.timed("judge"):
+            written.add(judged(place, expected, profile))
+        options.say(f"{label(record)}: judged")
+        key = record.test, str(dict(record.settings)), record.repetition, tuple(record.questions)
+        groups.setdefault(key, []).append(place)
+    for same in groups.values():
+        if len(same) > 1:
+            written.add(mismatches(same, _COMPARABLE))
+    write_tables(target)
+    return written
