@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pyarrow as pa
-
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
@@ -33,7 +31,7 @@ from hydrograph.runtime.given import Data, Options, Placement
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.run import Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
-from hydrograph.streams.static import StaticGraphs, read_graphs
+from hydrograph.streams.static import Given, given_graphs
 from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import Habits, Profile
 from hydrograph.windows.profile import preset as profile_of
@@ -45,7 +43,7 @@ __all__ = ["Habits", "Query", "events", "query", "stream"]
 
 Location = str | Path
 Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream
-Static: TypeAlias = Mapping[str, Location] | Mapping[str | None, Location] | Location | StaticGraphs | pa.Table
+Static: TypeAlias = Given
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Query:
             memory=memory,
             session=session,
         )
-        data = Data(self._streams(streams), _static(static))
+        data = Data(self._streams(streams), given_graphs(static))
         return Run(plan(self.algebra, self.profile, t0), data, options)
 
     def live(
@@ -133,7 +131,7 @@ class Query:
             plan(self.algebra, self.profile, t0),
             self.algebra.name or "query",
             [(Iri(name), url) for name, url in pairs],
-            _static(static),
+            given_graphs(static),
             settings,
             () if on_unit is None else (on_unit,),
         )
@@ -191,14 +189,6 @@ def _stream(location: Location | RecordedStream, name: str) -> RecordedStream:
     if location.name or location.manifest is not None:
         return location
     return replace(location, name=name, salt=salt_of(name))  # its blank nodes are not those of other streams
-
-
-def _static(static: Static | None) -> StaticGraphs:
-    if isinstance(static, StaticGraphs):
-        return static
-    if isinstance(static, Mapping):
-        return read_graphs((name, str(location)) for name, location in static.items())
-    return read_graphs([(None, str(static))]) if isinstance(static, str | Path) else StaticGraphs(static)
 
 
 def _placement(name: str) -> Placement:

@@ -36,7 +36,7 @@ from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.session import spark_session
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static import Given, StaticGraphs, given_graphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.profile import Habits
 
@@ -308,7 +308,7 @@ class LiveQuery:
     def add(
         self,
         text: str,
-        static: StaticGraphs | None = None,
+        static: Given | None = None,
         *,
         name: str | None = None,
         dialect: str | None = None,
@@ -324,12 +324,12 @@ class LiveQuery:
         definition = self._definition(text, name, dialect, preset, habits, t0)
         if definition.name in self.queries:
             raise UsageError(f"a query named {definition.name} runs already: give it another name, or replace that one")
-        return self._begin(definition, static)
+        return self._begin(definition, given_graphs(static))
 
     def replace(
         self,
         text: str,
-        static: StaticGraphs | None = None,
+        static: Given | None = None,
         *,
         name: str | None = None,
         dialect: str | None = None,
@@ -343,7 +343,7 @@ class LiveQuery:
         """
         definition = self._definition(text, name, dialect, preset, habits, t0)
         member = self._known(definition.name)
-        return self._begin(definition, member.stepper.static if static is None else static)
+        return self._begin(definition, member.stepper.static if static is None else given_graphs(static))
 
     def remove(self, name: str) -> None:
         """Let a query run no more, from the next batch on; the others do not notice."""
@@ -356,21 +356,22 @@ class LiveQuery:
 
         self._between(turn)
 
-    def replace_static(self, static: StaticGraphs, *, name: str | None = None) -> None:
+    def replace_static(self, static: Given, *, name: str | None = None) -> None:
         """Let the reports from the next batch on see other static data (S27); returns when they do.
 
         It is for the query of a `name`, or for all, and is kept in the checkpoint: a later start sees it too.
         """
         if name is not None:
             self._known(name)
+        graphs = given_graphs(static)
 
         def turn() -> None:
             chosen = self.runner.members if name is None else {name: self._known(name)}
             for member in chosen.values():  # a driver may have to go back to before the change
                 self._roster.write_static(member.stepper.static)
-            graphs = self._roster.write_static(static)
-            steppers = {each: Stepper(m.stepper.query, static, m.stepper.placed) for each, m in chosen.items()}
-            self.runner.replace_static({each: (stepper, graphs) for each, stepper in steppers.items()})
+            found = self._roster.write_static(graphs)
+            steppers = {each: Stepper(m.stepper.query, graphs, m.stepper.placed) for each, m in chosen.items()}
+            self.runner.replace_static({each: (stepper, found) for each, stepper in steppers.items()})
 
         self._between(turn)
 
@@ -406,9 +407,9 @@ class LiveQuery:
             t0=t0,
         )
 
-    def _begin(self, definition: Definition, static: StaticGraphs | None) -> tuple[str, int]:
+    def _begin(self, definition: Definition, graphs: StaticGraphs) -> tuple[str, int]:
         """Check a query as far as can be before it touches others, and let it run from the next batch on."""
-        planned, graphs = definition.plan(), static or StaticGraphs()
+        planned = definition.plan()
         _check(planned, self.inputs)
         with Local(1, small=True) as trial:
             # What can not be compiled is to be known here: in the middle of a batch it would stop the others.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,6 +95,19 @@ def read_graphs(sources: Iterable[tuple[str | None, str]]) -> StaticGraphs:
     merged = {graph: tables[0] if len(tables) == 1 else merge(tables) for graph, tables in found.items()}
     default = merged.pop(DEFAULT_GRAPH, None)
     return StaticGraphs(default, merged if may_be_named else None)
+
+
+Given: TypeAlias = Mapping[str, str | Path] | Mapping[str | None, str | Path] | str | Path | StaticGraphs | pa.Table
+"""What a program may give as static data."""
+
+
+def given_graphs(given: Given | None) -> StaticGraphs:
+    """Return the graphs of a location, of locations by the IRIs of graphs, or of rows that are encoded already."""
+    if isinstance(given, StaticGraphs):
+        return given
+    if isinstance(given, Mapping):
+        return read_graphs((name, str(location)) for name, location in given.items())
+    return read_graphs([(None, str(given))]) if isinstance(given, str | Path) else StaticGraphs(given)
 
 
 def merge(tables: list[pa.Table]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The results of another live query, whose CONSTRUCT makes a stream: `results:DIRECTORY`.
+"""The results of another live query, whose CONSTRUCT makes a stream: `results:DIRECTORY`, `?query=NAME` of several.
 
 Each unit with triples is an element that happened at its instant; an offset is a number of units. Units stand in order
 and come back the same after a crash of the query that makes them, so offsets keep their meaning.
@@ -58,7 +58,8 @@ class ResultsSource:
 
     def end(self) -> int:
         """Return how many units there are; while the other query recovers, those that were there before."""
-        found = [text for _, text in read_units(self.results)]
+        wanted = self.given.options.get("query")
+        found = [text for key, text in read_units(self.results) if wanted in (None, key.query)]
         if len(found) > len(self._texts):
             self._texts = found
         return len(self._texts)

@@ -1,0 +1,213 @@
+"""Random histories in which queries come, change and go, and drivers die, over streams that all of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from live_faults import MemoryFiles, MemorySource
+from live_histories import DISORDER, History, random_history
+
+from hydrograph.algebra.queries import StreamOperator
+from hydrograph.bench.engines.replay import encode_elements
+from hydrograph.bench.engines.reports import reports_any
+from hydrograph.bench.oracle.cases import Case
+from hydrograph.bench.oracle.draws import Shape, random_graph, random_stream
+from hydrograph.bench.oracle.queries import STREAMS
+from hydrograph.live.arrivals import Arrival, partition_of
+from hydrograph.live.record import Enrolled
+from hydrograph.live.roster import static_fingerprint
+from hydrograph.live.runner import Input, Member, Runner
+from hydrograph.live.sink import read_units
+from hydrograph.live.step import Registered, Stepper
+from hydrograph.live.watermark import Lateness
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.plan import plan
+from hydrograph.windows.profile import Origin
+from hydrograph.windows.stream import Element
+
+LATENESS = Lateness(delay=DISORDER)
+
+
+@dataclass(slots=True)
+class Lived:
+    """A version of a query, and the part of the streams that it has seen."""
+
+    name: str
+    version: int
+    case: Case
+    start: dict[Iri, int]
+    end: dict[Iri, int] | None = None
+    """Where it was when it was removed."""
+    watermark: int | None = None
+    """How far it had come when it was removed."""
+    replaced: tuple[int, Case] | None = None
+    """After how many reports it was given other static data, and the case with it."""
+
+    @property
+    def waits(self) -> bool:
+        return self.case.profile.origin is not Origin.EPOCH
+
+    @property
+    def streams(self) -> tuple[Iri, ...]:
+        return tuple(dict.fromkeys(window.stream for window in self.case.query.windows))
+
+    def member(self, placed: Local, graphs: str | None = None) -> Member:
+        """Return the query, with the static data of a fingerprint if it has had several."""
+        planned = plan(self.case.query, self.case.profile, None if self.waits else self.case.t0)
+        partitions = tuple(map(partition_of, self.streams))
+        query = Registered(name=self.name, plan=planned, version=self.version, lateness=LATENESS, partitions=partitions)
+        cases = [self.case, *([] if self.replaced is None else [self.replaced[1]])]
+        statics = [History(case, (), LATENESS).static() for case in cases]
+        by_graphs = {static_fingerprint(static): static for static in statics}
+        first = static_fingerprint(statics[0])
+        placed.forget()
+        return Member(Stepper(query, by_graphs[graphs or first], placed), graphs or first, first)
+
+    def expected(self, elements: dict[Iri, tuple[Element, ...]], placed: Local) -> list[tuple[int, str]]:
+        """Return time and line of what replay reports over what it has seen."""
+        found = self._replayed(self.case, elements, placed)
+        if self.replaced is None:
+            return found
+        number, case = self.replaced
+        return found[:number] + self._replayed(case, elements, placed)[number:]
+
+    def _replayed(self, case: Case, elements: dict[Iri, tuple[Element, ...]], placed: Local) -> list[tuple[int, str]]:
+        ends = {stream: None if self.end is None else self.end[stream] for stream in elements}
+        seen = {stream: every[self.start[stream] : ends[stream]] for stream, every in elements.items()}
+        if self.waits:
+            first = min((element.t for stream in self.streams for element in seen[stream]), default=None)
+            case = replace(case, t0=case.profile.start_at(first))
+        placed.forget()
+        reports = reports_any(replace(case, elements=seen), placed)
+        return [(report.t, report.json(self.name, self.version)) for report in reports]
+
+
+@dataclass(slots=True)
+class Group:
+    """Queries that share two streams, the files they leave, and drivers that come and go."""
+
+    seed: int
+    databases: list[Local]
+    rng: Random = field(init=False)
+    elements: dict[Iri, tuple[Element, ...]] = field(init=False)
+    sources: dict[Iri, MemorySource] = field(init=False)
+    batches: list[dict[Iri, int]] = field(init=False)
+    checkpoint: MemoryFiles = field(init=False, default_factory=MemoryFiles)
+    results: MemoryFiles = field(init=False, default_factory=MemoryFiles)
+    lived: dict[tuple[str, int], Lived] = field(init=False, default_factory=dict)
+    did: list[str] = field(init=False, default_factory=list)
+    runner: Runner = field(init=False)
+    _drawn: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Draw the streams, how they are cut, and the first query."""
+        self.rng = Random(f"changes {self.seed}")
+        self.elements = {
+            stream: random_stream(Random(f"changes {self.seed} {stream.value}"), Shape(24, 0, 50, disorder=DISORDER))
+            for stream in STREAMS
+        }
+        at = dict.fromkeys(STREAMS, 0)
+        chunks: dict[Iri, list[Arrival]] = {stream: [] for stream in STREAMS}
+        self.batches = []
+        while any(at[stream] < len(every) for stream, every in self.elements.items()):
+            for stream, every in self.elements.items():
+                taken = every[at[stream] : at[stream] + self.rng.randrange(6)]
+                if taken:
+                    chunks[stream].append(Arrival(stream, encode_elements(taken), at[stream], at[stream] + len(taken)))
+                    at[stream] += len(taken)
+            self.batches.append(dict(at))
+        self.sources = {stream: MemorySource(found) for stream, found in chunks.items()}
+        self._enlist("q0", 1)
+        self.start()
+
+    def _enlist(self, name: str, version: int) -> Lived:
+        """Draw a query, which begins where the streams stand."""
+        while True:
+            self._drawn += 1
+            case = random_history(1000 * self.seed + self._drawn).case
+            if {window.stream for window in case.query.windows} <= set(STREAMS):
+                break
+        start = {stream: source.there for stream, source in self.sources.items()} if self.lived else {}
+        self.lived[name, version] = Lived(name, version, case, {stream: start.get(stream, 0) for stream in STREAMS})
+        return self.lived[name, version]
+
+    def _database(self, name: str) -> Local:
+        return self.databases[int(name[1:]) % len(self.databases)]
+
+    def start(self) -> None:
+        """Start a driver, which finds out where the one before it was."""
+
+        def enrol(name: str, enrolled: Enrolled, _: Member | None) -> Member:
+            return self.lived[name, enrolled.version].member(self._database(name), enrolled.graphs)
+
+        self.runner = Runner(
+            self.lived["q0", 1].member(self._database("q0")),
+            [Input(stream, source) for stream, source in self.sources.items()],
+            self.checkpoint,
+            self.results,
+            about={"query": "q0"},
+            enrol=enrol,
+        )
+        self.runner.open()
+
+    def change(self) -> None:
+        """Let something happen between two batches."""
+        running = [self.lived[name, member.stepper.query.version] for name, member in self.runner.members.items()]
+        kind = self.rng.choice(("add", "remove", "replace", "static", "restart", "nothing"))
+        if kind == "add" and len(running) < len(self.databases):
+            free = set(range(len(self.databases))) - {int(each.name[1:]) for each in running}
+            name = f"q{min(free)}"
+            versions = [version for known, version in self.lived if known == name]
+            self.runner.add(self._enlist(name, max(versions, default=0) + 1).member(self._database(name)))
+        elif kind == "remove" and running:
+            gone = self.rng.choice(running)
+            self._end(gone)
+            self.runner.remove(gone.name)
+        elif kind == "replace" and running:
+            gone = self.rng.choice(running)
+            self._end(gone)
+            version = max(version for known, version in self.lived if known == gone.name) + 1
+            self.runner.add(self._enlist(gone.name, version).member(self._database(gone.name)))
+        elif kind == "static" and (able := [each for each in running if self._takes_static(each)]):
+            chosen = self.rng.choice(able)
+            other = replace(chosen.case.static, default=random_graph(self.rng, 6))
+            case = replace(chosen.case, static=other)
+            chosen.replaced = (len(self.found(chosen)), case)
+            static = History(case, (), LATENESS).static()
+            member = self.runner.members[chosen.name]
+            stepper = Stepper(member.stepper.query, static, member.stepper.placed)
+            self.runner.replace_static({chosen.name: (stepper, static_fingerprint(static))})
+        elif kind == "restart":
+            self.start()
+        else:
+            return
+        self.did.append(kind)
+
+    def _takes_static(self, lived: Lived) -> bool:
+        """Tell whether replay can say what it reports with two versions: one report for each window, on its own."""
+        planned = self.runner.members[lived.name].stepper.query.plan
+        plain = planned.operator is StreamOperator.RSTREAM and planned.reports is not None and not planned.needs_content
+        return plain and planned.profile.emit_empty and lived.replaced is None and bool(lived.case.static.default)
+
+    def _end(self, lived: Lived) -> None:
+        lived.end = {stream: source.there for stream, source in self.sources.items()}
+        lived.watermark = self.runner.members[lived.name].record.decision.watermark
+
+    def play(self) -> None:
+        """Let the streams come, batch by batch, and end."""
+        for ends in self.batches:
+            for stream, end in ends.items():
+                self.sources[stream].there = end
+            self.runner.once()
+            self.change()
+        for source in self.sources.values():
+            source.over = True
+        self.runner.once()
+        assert self.runner.is_over
+
+    def found(self, lived: Lived) -> list[str]:
+        """Return the lines of a version of a query that stand."""
+        units = read_units(self.results, self.runner.segments)
+        return [text for key, text in units if (key.query, key.version) == (lived.name, lived.version)]
