@@ -143,18 +143,22 @@ class World:
         """Start a driver and let it run to the end, or for so many batches."""
         runner = self.driver()
         runner.open()
-        batches = self.history.arrivals()
         while not runner.is_over and (steps is None or steps > 0):
             steps = None if steps is None else steps - 1
-            if self.batch < len(batches):
-                for arrival in batches[self.batch]:
-                    self.sources[arrival.stream].there = arrival.end
-                self.batch += 1
-            else:
-                for source in self.sources.values():
-                    source.over = True
-            runner.once()
+            self.step(runner)
         return runner
+
+    def step(self, runner: Runner) -> None:
+        """Let one more batch come, or the end, and a driver take what is there."""
+        batches = self.history.arrivals()
+        if self.batch < len(batches):
+            for arrival in batches[self.batch]:
+                self.sources[arrival.stream].there = arrival.end
+            self.batch += 1
+        else:
+            for source in self.sources.values():
+                source.over = True
+        runner.once()
 
     def survive(self, most: int = 50) -> Runner:
         """Start drivers until one gets to the end."""

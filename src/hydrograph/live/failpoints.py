@@ -1,6 +1,9 @@
-"""Places where a process can be made to die, for tests: `HYDROGRAPH_FAIL=point:n` kills it the n-th time it gets there.
+"""Places where something can be made to die, for tests: `HYDROGRAPH_FAIL=point:n:victim` strikes the n-th time there.
 
-The points of a batch are `read`, `begun`, `evaluate`, `write` (in the middle of writing), `written` and `done`.
+The points of a batch are `read`, `begun`, `evaluate`, `write` (in the middle of writing), `written` and `done`. Victims
+are `driver` (this process, the default), `jvm` (the Spark driver's Java), `executor` (one of its executors on this
+machine), and `asleep`: nobody dies, but this process stands still until somebody wakes it. Several strikes are
+separated by commas.
 """
 
 from __future__ import annotations
@@ -11,27 +14,50 @@ from collections import Counter
 
 POINTS = ("read", "begun", "evaluate", "write", "written", "done")
 VARIABLE = "HYDROGRAPH_FAIL"
+_MARKS = {"jvm": "org.apache.spark.deploy.SparkSubmit", "executor": "CoarseGrainedExecutorBackend"}
+"""What the command lines of victims have in them."""
 _reached: Counter[str] = Counter()
 
 
-def due(point: str) -> bool:
-    """Tell whether the process has to die here and now."""
+def due(point: str) -> str | None:
+    """Return who has to die here and now; None if nobody."""
     wanted = os.environ.get(VARIABLE)
     if not wanted:
-        return False
-    name, _, number = wanted.partition(":")
-    if name != point:
-        return False
+        return None
+    strikes = [strike.split(":") for strike in wanted.split(",")]
+    if all(name != point for name, *_ in strikes):
+        return None
     _reached[point] += 1
-    return _reached[point] == int(number or 1)
+    for name, *rest in strikes:
+        number, victim = (*rest, "1", "driver")[:2] if len(rest) != 1 else (rest[0], "driver")
+        if name == point and _reached[point] == int(number):
+            return victim
+    return None
 
 
 def reach(point: str) -> None:
-    """Die here, if it is due."""
-    if due(point):
-        die()
+    """Strike here, if it is due."""
+    victim = due(point)
+    if victim is not None:
+        strike(victim)
 
 
-def die() -> None:
-    """End this process at once, without any clean-up."""
-    os.kill(os.getpid(), signal.SIGKILL)
+def strike(victim: str) -> None:
+    """End a process at once, without any clean-up; this one goes on if it is another."""
+    match victim:
+        case "driver":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "asleep":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        case _:
+            os.kill(_victim(_MARKS[victim]), signal.SIGKILL)
+
+
+def _victim(mark: str) -> int:
+    import psutil  # only where something is to die
+
+    below = psutil.Process().children(recursive=True)
+    found: list[int] = [process.pid for process in below if any(mark in word for word in process.cmdline())]
+    if not found:
+        raise AssertionError(f"nobody to strike: no process below this one runs {mark}")
+    return found[0]

@@ -3,6 +3,9 @@
 A batch has two files: `begin`, written before any of its units, and `done`, written after all of them. What is torn
 is put aside. If results are missing that a record speaks of, the queries go back to the last record whose results
 stand, and work off again what was decided since: also which of them ran, and over which static data.
+
+The number of the driver's lease is in the name of a file: what a driver that was believed dead still writes stands
+beside what its successor has written, and does not count.
 """
 
 from __future__ import annotations
@@ -35,25 +38,29 @@ class Journal:
 
     files: Files
     about: Mapping[str, Any]
-    _batches: list[int] = field(default_factory=list)
+    epoch: int = 1
+    _names: dict[int, list[str]] = field(default_factory=dict)
+    """The files of the batches whose records are kept, in order."""
 
     def begin(self, batch: Batch) -> None:
         """Write down what was decided, before anything is done."""
-        self.files.write(_name(batch.number, "begin"), written(batch, self.about))
+        self._write(batch.number, "begin", written(batch, self.about))
 
     def done(self, outcome: Outcome) -> None:
         """Write down what came of it, and forget what is too old."""
-        self.files.write(_name(outcome.batch.number, "done"), written(outcome, self.about))
-        self._batches.append(outcome.batch.number)
-        while len(self._batches) > KEPT:
-            old = self._batches.pop(0)
-            for kind in ("begin", "done"):
-                self.files.remove(_name(old, kind))
+        self._write(outcome.batch.number, "done", written(outcome, self.about))
+        while len(self._names) > KEPT:
+            for name in self._names.pop(next(iter(self._names))):
+                self.files.remove(name)
+
+    def _write(self, batch: int, kind: str, data: bytes) -> None:
+        name = f"{_DIRECTORY}/{batch:012d}.{self.epoch:08d}.{kind}"
+        self.files.write(name, data)
+        self._names.setdefault(batch, []).append(name)
 
     def recover(self, standing: Mapping[str, int]) -> Found:
         """Return where to go on; `standing` is how much of each segment of results is whole."""
         outcomes, batches = self._read()
-        self._batches = sorted({*outcomes, *batches})
         good = [number for number, outcome in outcomes.items() if _stands(outcome, standing)]
         decided = {number: each.batch for number, each in outcomes.items()} | batches
         if outcomes and not good and 1 not in decided:
@@ -78,24 +85,30 @@ class Journal:
     def _read(self) -> tuple[dict[int, Outcome], dict[int, Batch]]:
         outcomes: dict[int, Outcome] = {}
         batches: dict[int, Batch] = {}
+        writer: dict[int, int] = {}
         for name in self.files.names(_DIRECTORY):
-            number, _, kind = name.partition(".")
-            if not number.isdigit() or kind not in ("begin", "done"):
-                continue  # nothing of ours
-            data = self.files.read(f"{_DIRECTORY}/{name}") or b""
+            match name.split("."):
+                case number, epoch, ("begin" | "done") as kind if number.isdigit() and epoch.isdigit():
+                    batch = int(number)
+                case _:
+                    continue  # nothing of ours
             try:
-                if kind == "done":
-                    outcomes[int(number)] = read_outcome(data, self.about)
-                else:
-                    batches[int(number)] = read_batch(data, self.about)
+                data = self.files.read(f"{_DIRECTORY}/{name}") or b""
+                read = read_outcome(data, self.about) if kind == "done" else read_batch(data, self.about)
             except TornError:  # whoever wrote it died over it, or it was damaged since: not a record of anything
                 self.files.move(f"{_DIRECTORY}/{name}", f"{_QUARANTINE}/{name}")
+                continue
+            self._names.setdefault(batch, []).append(f"{_DIRECTORY}/{name}")
+            if writer.get(batch, int(epoch)) != int(epoch):  # names are in order: this driver came later
+                outcomes.pop(batch, None)
+                batches.pop(batch, None)
+            writer[batch] = int(epoch)
+            if isinstance(read, Outcome):
+                outcomes[batch] = read
+            else:
+                batches[batch] = read
         return outcomes, batches
 
 
 def _stands(outcome: Outcome, standing: Mapping[str, int]) -> bool:
     return all(standing.get(name, 0) >= length for name, length in outcome.segments.items())
-
-
-def _name(batch: int, kind: str) -> str:
-    return f"{_DIRECTORY}/{batch:012d}.{kind}"

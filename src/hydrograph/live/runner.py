@@ -126,7 +126,7 @@ class Runner:
     def open(self) -> None:
         """Take the checkpoint, find out where to go on, and finish what had been begun."""
         self._lease = Lease(self.checkpoint)
-        self._journal = Journal(self.checkpoint, self.about)
+        self._journal = Journal(self.checkpoint, self.about, self._lease.epoch)
         standing: dict[str, int] = {}
         if self.results is not None:
             self._sink = SegmentSink(self.results, self._lease.epoch)
@@ -304,6 +304,7 @@ class Runner:
                 out(unit)
         watch.lap("write")
         reach("written")
+        self._lease.check()
         records = {name: member.record for name, member in after.items()}
         self._journal.done(Outcome(batch=batch, records=records, segments=self.segments))
         self.members, self.batch = after, batch

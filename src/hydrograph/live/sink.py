@@ -3,20 +3,25 @@
 Each driver writes segments of its own, so that one that was believed dead can't write behind the back of its
 successor: what counts of a segment is what the record says. Units that a driver wrote before it died, and whose batch
 is worked off again, are compared and not written twice; a difference stops the query.
+
+A driver that takes over writes down how much of the segments before it counts: whoever reads the results without the
+records does not see what a driver that woke up too late has still appended.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from hydrograph.errors import RunError
-from hydrograph.live.failpoints import die, due
+from hydrograph.live.failpoints import due, strike
 from hydrograph.live.files import Files
-from hydrograph.live.record import TornError
+from hydrograph.live.record import TornError, framed, unframed
 from hydrograph.live.units import Key, Unit, read_line
 
 _DIRECTORY = "segments"
 _QUARANTINE = "quarantine"
+_TAKEN_OVER = ".from"
 _SEGMENT = 64 * 1024 * 1024
 """Bytes after which a new segment begins."""
 
@@ -52,6 +57,15 @@ class SegmentSink:
                     self._ahead[key] = text
                 self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data[end:])
                 self._files.append(f"{_DIRECTORY}/{name}", end, b"")
+        self._take_over(committed)
+
+    def _take_over(self, committed: Mapping[str, int]) -> None:
+        before = [name for name in self._files.names(_DIRECTORY) if name.endswith(_TAKEN_OVER)]
+        own = f"{self._epoch:08d}{_TAKEN_OVER}"
+        self._files.write(f"{_DIRECTORY}/{own}", framed(json.dumps(dict(committed))))
+        for name in before[:-1]:  # one more, in case the newest is damaged
+            if name != own:
+                self._files.remove(f"{_DIRECTORY}/{name}")
 
     @property
     def lengths(self) -> dict[str, int]:
@@ -72,9 +86,10 @@ class SegmentSink:
         name = f"{self._epoch:08d}-{self._number:06d}.seg"
         at = self._lengths.get(name, 0)
         data = b"".join(unit.line() for unit in units)
-        if due("write"):
+        victim = due("write")
+        if victim is not None:
             self._files.append(f"{_DIRECTORY}/{name}", at, data[: len(data) // 2])
-            die()
+            strike(victim)
         self._files.append(f"{_DIRECTORY}/{name}", at, data)
         self._lengths[name] = at + len(data)
         if self._lengths[name] >= _SEGMENT:
@@ -102,10 +117,24 @@ def _units(data: bytes) -> Iterator[tuple[Key, str]]:
 
 
 def read_units(files: Files, lengths: Mapping[str, int] | None = None) -> Iterator[tuple[Key, str]]:
-    """Return the units in order; `lengths` says how much of each segment counts, without it all that is whole."""
+    """Return the units in order; `lengths` says how much of each segment counts.
+
+    Without it that is what the driver that took over last says of those before it, and all of its own that is whole.
+    """
+    newest, taken = _taken_over(files) if lengths is None else ("", lengths)
     for name in sorted(name for name in files.names(_DIRECTORY) if name.endswith(".seg")):
-        if lengths is not None and name not in lengths:
-            continue
-        data = files.read(f"{_DIRECTORY}/{name}") or b""
-        end = _whole(data) if lengths is None else lengths[name]
-        yield from _units(data[:end])
+        own = lengths is None and name >= newest
+        if own or name in taken:
+            data = files.read(f"{_DIRECTORY}/{name}") or b""
+            yield from _units(data[: _whole(data) if own else taken[name]])
+
+
+def _taken_over(files: Files) -> tuple[str, Mapping[str, int]]:
+    """Return the number of the driver that took over last, and how much of the segments before it counts."""
+    for name in reversed([name for name in files.names(_DIRECTORY) if name.endswith(_TAKEN_OVER)]):
+        try:
+            lengths: dict[str, int] = json.loads(unframed(files.read(f"{_DIRECTORY}/{name}") or b""))
+        except TornError:
+            continue  # the one before it says the same of older segments, and what lies between was cleared
+        return name.removesuffix(_TAKEN_OVER), lengths
+    return "", {}
