@@ -140,12 +140,12 @@ def stream_leaf(
     rows = Relation("e", forms, frozenset(forms), keys, compilation.ranks(), _stems(compilation, forms))
     tests = [] if test is None else [test(rows)]
     if stream.set_making is SetMaking.DONE:
-        assert chunking is not None, "rows are prepared by chunk"
-        query = sql.select(sql.col("chunk"), *[sql.col(key) for key in keys], *columns, sql.col("lo"), sql.col("hi"))
+        done = ("chunk",) if chunking is not None else ()
+        query = sql.select(*[sql.col(key) for key in (*done, *keys)], *columns, sql.col("lo"), sql.col("hi"))
         query = sql.from_(query, stream.name).where(*_matches(pattern), copy=False)
         if tests:
             query = sql.select(exp.Star()).from_(query.subquery("e", copy=False), copy=False).where(*tests, copy=False)
-        return replace(rows, name=compilation.let(query, "window"), keys=(*keys, "chunk"))
+        return replace(rows, name=compilation.let(query, "window"), keys=(*keys, *done))
     identity = _identity(pattern) if stream.set_making in (SetMaking.LEAD, SetMaking.STAMPED) else []
     names = [name for variable, form in forms.items() for name in form_columns(compilation.stem(variable), form)]
     if stream.set_making is SetMaking.STAMPED:

@@ -72,7 +72,7 @@ class SetMaking(Enum):
     STAMPED = "stamped"
     """The reports form no grid: the program finds them, and the ranks at which the window shows each element."""
     DONE = "done"
-    """The rows come stamped, cut by chunk and disjoint: `chunk`, `lo` and `hi` stand in place of `t`."""
+    """The rows come stamped, disjoint, and cut where there are chunks: `lo`, `hi` and `chunk` stand in place of `t`."""
     NOT_NEEDED = "none"
     """The stream is proven free of repeats within the window."""
 

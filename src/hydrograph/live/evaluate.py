@@ -19,26 +19,11 @@ from sqlglot import exp
 from hydrograph.algebra.queries import Ask, Select, StreamOperator
 from hydrograph.compile import finals
 from hydrograph.compile.instants import NEVER
-from hydrograph.compile.print import Target, print_sql
-from hydrograph.compile.program import (
-    CLOSES,
-    GRAPHS,
-    MAX_ROUNDS,
-    QUADS,
-    STATIC,
-    Fixpoint,
-    Keep,
-    Let,
-    Program,
-    SetMaking,
-    StreamInput,
-    read,
-    with_steps,
-)
-from hydrograph.compile.standing import standing
-from hydrograph.errors import RunError
+from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Program, SetMaking, StreamInput
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.failpoints import reach
+from hydrograph.live.incremental import Incremental
+from hydrograph.live.prepared import Prepared
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.content import held_ranks
@@ -64,71 +49,6 @@ class Before:
     snapshot: Snapshot = ()
     last: Instant | None = None
     """The time of the last report."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A program as texts for the database beside the driver: nothing is planned twice."""
-
-    standing: tuple[tuple[str, str], ...]
-    """The tables of steps that read static data alone, and their texts."""
-    steps: tuple[tuple[Keep | Fixpoint, str, str], ...]
-    finals: tuple[str, ...]
-    constants: Mapping[str, str]
-
-    @classmethod
-    def of(cls, program: Program, asked: Sequence[exp.Select], prefix: str) -> Prepared:
-        """Print the steps and the final queries; `prefix` tells the static tables of one program from another's."""
-        kept: dict[str, str] = {}
-        ready: list[tuple[str, str]] = []
-        for each in standing(program):
-            ready.append((f"{prefix}{each.name}", print_sql(program.query(each.query, kept), Target.DUCKDB)))
-            kept[each.name] = ready[-1][0]
-        steps: list[tuple[Keep | Fixpoint, str, str]] = []
-        for step in program.steps:
-            if step.name in kept:
-                continue
-            match step:
-                case Let():
-                    pass
-                case Keep(name, query):
-                    steps.append((step, print_sql(program.query(query, kept), Target.DUCKDB), ""))
-                    kept[name] = name
-                case Fixpoint(name, query, delta, inner):
-                    first = print_sql(program.query(query, kept), Target.DUCKDB)
-                    kept |= {name: name, delta: delta}
-                    named = {each.name: each for each in (*program.steps, *inner)}
-                    again = print_sql(with_steps(read(inner[-1].name), named, kept), Target.DUCKDB)
-                    steps.append((step, first, again))
-        texts = tuple(print_sql(program.query(final, kept), Target.DUCKDB) for final in asked)
-        return cls(tuple(ready), tuple(steps), texts, program.constants)
-
-    def stand(self, placed: Local) -> None:
-        """Compute what depends on static data alone, which is not touched again until other data takes its place."""
-        for table, text in self.standing:
-            placed.add_table(table, placed.query(text, self.constants))
-
-    def run(self, placed: Local, parameters: Mapping[str, int]) -> list[pa.Table]:
-        """Return the rows of each final query."""
-        given: dict[str, int | str] = {**parameters, **self.constants}
-        for step, first, again in self.steps:
-            found = placed.query(first, given)
-            placed.add_table(step.name, found)
-            if isinstance(step, Fixpoint):
-                self._repeat(placed, step, found, again, given)
-        return [placed.query(text, given) for text in self.finals]
-
-    @staticmethod
-    def _repeat(placed: Local, step: Fixpoint, found: pa.Table, again: str, given: Mapping[str, int | str]) -> None:
-        rows = found
-        for _ in range(MAX_ROUNDS):
-            placed.add_table(step.delta, found)
-            if not found.num_rows:
-                return
-            found = placed.query(again, given)
-            rows = pa.concat_tables([rows, found])
-            placed.add_table(step.name, rows)
-        raise RunError(f"a property path is longer than {MAX_ROUNDS:,} steps; give it a shorter window or a bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +82,8 @@ class Evaluator:
     static: StaticGraphs
     placed: Local | Spark
     domain: Domain = field(init=False)
+    incremental: Incremental | None = field(init=False, default=None)
+    """The kept rows; None where every report is evaluated as a whole, see `evaluation`."""
     _made: dict[bool, _Made] = field(init=False, default_factory=dict)
     _inputs: list[StreamInput] = field(init=False)
 
@@ -169,14 +91,42 @@ class Evaluator:
         """Make the program that is right for all data, and give it the static data."""
         assert self.plan.is_placed, "a plan without t0 can not be evaluated"
         self.domain = Domain(self.plan)
-        self._inputs = self.plan.inputs(self._facts(repeats=True), self.placed.prefix)
-        self._program(repeats=True)
+        self._inputs = self.plan.inputs(self._facts(SetMaking.LEAD), self.placed.prefix)
+        if self._why_whole is None:
+            assert isinstance(self.placed, Local)
+            program = self._evaluated.program(self._facts(SetMaking.DONE), prefix=self.placed.prefix)
+            named = zip(self._inputs, self.plan.query.windows, strict=True)
+            windows = {source.name: (window.name, window.stream) for source, window in named if window.name is not None}
+            self.incremental = Incremental(program, self.domain, self.placed, windows)
+            self._add_static()
+        else:
+            self._program(repeats=True)
 
-    def _facts(self, *, repeats: bool) -> Facts:
-        making = SetMaking.LEAD if repeats else SetMaking.NOT_NEEDED
+    @property
+    def _why_whole(self) -> str | None:
+        """Why no rows are kept; None where they are."""
+        if not isinstance(self.placed, Local):
+            return "Spark evaluates each window"
+        if not self.domain.by_rank:
+            return "its reports form no grid"
+        if self.whole:
+            return "it makes triples of changes"
+        if self.plan.needs_content:
+            return "silent windows are not reported"
+        return None
+
+    @property
+    def evaluation(self) -> str:
+        """How reports are evaluated, for people."""
+        if self.incremental is not None:
+            return f"incremental: {self.incremental.explained()}"
+        return f"whole windows: {self._why_whole}"
+
+    def _facts(self, making: SetMaking) -> Facts:
         return Facts(
             {window.stream: making for window in self.plan.query.windows},
             self.static.default is not None,
+            broadcast=not isinstance(self.placed, Local),
             named=self.static.named is not None,
             bucket=_MANY,
             moving=True,
@@ -185,7 +135,8 @@ class Evaluator:
     def _program(self, *, repeats: bool) -> _Made:
         """Return the program for data in which triples come again, or the quicker one for data free of that."""
         if repeats not in self._made:
-            program = self._evaluated.program(self._facts(repeats=repeats), prefix=self.placed.prefix)
+            making = SetMaking.LEAD if repeats else SetMaking.NOT_NEEDED
+            program = self._evaluated.program(self._facts(making), prefix=self.placed.prefix)
             self._made[repeats] = _Made.of(program, self.placed, f"standing{int(repeats)}_")
             self._add_static()
         return self._made[repeats]
@@ -220,12 +171,17 @@ class Evaluator:
 
     def _add_static(self) -> None:
         tables = {STATIC: lambda: self.static.default, QUADS: self.static.quads, GRAPHS: self.static.names}
-        for table in {table.name: table for made in self._made.values() for table in made.program.statics}.values():
+        programs = [made.program for made in self._made.values()]
+        ready = [made.prepared for made in self._made.values() if made.prepared is not None]
+        if self.incremental is not None:
+            programs.append(self.incremental.program)
+            ready.append(self.incremental.prepared)
+            self.incremental.forget_all()
+        for table in {table.name: table for program in programs for table in program.statics}.values():
             self.placed.add_table(table.name, tables[table.name.removeprefix(self.placed.prefix)]())
-        for made in self._made.values():
-            if made.prepared is not None:
-                assert isinstance(self.placed, Local)
-                made.prepared.stand(self.placed)
+        for prepared in ready:
+            assert isinstance(self.placed, Local)
+            prepared.stand(self.placed)
 
     def reports(
         self,
@@ -277,17 +233,25 @@ class Evaluator:
         return self._by_time(start, NEVER, end, closes, counted, before)
 
     def _by_rank(self, rows: Mapping[str, pa.Table], ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
-        made = self._program(repeats=any(map(_has_repeats, {id(table): table for table in rows.values()}.values())))
-        earlier = int(self.whole and before.last is not None)
-        evaluated = Ranks(ranks.start - earlier, ranks.end)
-        if made.program.domain is not None:
-            domain = replay.domain_table(replay.domain(None, evaluated), None)
-            self.placed.add_table(made.program.domain, domain)
-        given = {**replay.parameters(self.plan, made.program, evaluated), "r_from": ranks.start}
-        (table,) = made.run(self.placed, given)
+        if self.incremental is not None:
+            program = self.incremental.program
+            given = self._given(program, ranks, ranks)
+            reach("evaluate")
+            table = self.incremental.run(given)
+        else:
+            made = self._program(repeats=any(map(_has_repeats, {id(each): each for each in rows.values()}.values())))
+            program = made.program
+            earlier = int(self.whole and before.last is not None)
+            (table,) = made.run(self.placed, self._given(program, Ranks(ranks.start - earlier, ranks.end), ranks))
         content = held_ranks(self._inputs, self.placed, ranks) if self.plan.needs_content else None
         instants = list(replay.instants_of(self.plan, ranks, content))
-        return self._reported(instants, RowsByRank(made.program, table), before)
+        return self._reported(instants, RowsByRank(program, table), before)
+
+    def _given(self, program: Program, evaluated: Ranks, reported: Ranks) -> dict[str, int]:
+        """Return the numbers a program is run with; give it the ranks that are evaluated."""
+        if program.domain is not None:
+            self.placed.add_table(program.domain, replay.domain_table(replay.domain(None, evaluated), None))
+        return {**replay.parameters(self.plan, program, evaluated), "r_from": reported.start}
 
     def _by_time(
         self, start: int, after: int, end: int, closes: list[Instant], counted: Mapping[str, int], before: Before

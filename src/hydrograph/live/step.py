@@ -162,9 +162,13 @@ class Stepper:
         settled = start if record.settled is None else record.settled
         emitted = start if record.emitted is None else record.emitted
         judged = _Judged(evaluator, settled, {Iri(name): known for name, known in record.held.items()}, {*record.late})
-        after = state
+        incremental = evaluator.incremental
+        if incremental is not None:
+            incremental.resume(state)
+        after, taken = state, {}
         for stream, pieces in fresh.items():
-            after = after.plus(stream, judged.pieces(stream, pieces))
+            taken[stream] = judged.pieces(stream, pieces)
+            after = after.plus(stream, taken[stream])
         held: dict[Iri, Held] = {name: judged.held.get(name) for name in evaluator.plan.sights}
         now = settled if decision.watermark is None else max(settled, domain.settled(decision.watermark))
         if decision.flush and (last := domain.last(held)) is not None:
@@ -176,6 +180,8 @@ class Stepper:
             rows, counted = _tables(evaluator, state, cuts, record.late)
             found, before = evaluator.missed_closes(rows, counted, held, (emitted, settled), before)
             reports += found
+        if incremental is not None:
+            incremental.take(taken)
         if settled < now:
             rows, counted = _tables(evaluator, after, cuts, judged.late)
             first = max(emitted, settled) if domain.by_rank else settled
@@ -185,6 +191,8 @@ class Stepper:
         frontier = min(emitted, now) if before.last is None or not evaluator.whole or domain.by_rank else before.last
         cuts |= _next_cuts(evaluator, after, cuts, judged.late, min(frontier, now))
         after = after.pruned(needed_from(evaluator, frontier, cuts))
+        if incremental is not None:
+            incremental.leave(after, min(frontier, now))
         late = _still_there(after, judged.late)
         return (
             after,
@@ -356,7 +364,9 @@ def _taken(state: State, arrivals: Sequence[Arrival], decision: Decision) -> tup
 def _tables(
     evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Collection[int]
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
-    """Return what each window reads, and how many units have left those that count."""
+    """Return what each window reads, and how many units have left those that count; nothing where rows are kept."""
+    if evaluator.incremental is not None:
+        return {}, {}
     streams = {window.name: window.stream for window in evaluator.plan.query.windows}
     tables, counted = {}, {}
     for table, window in evaluator.tables.items():

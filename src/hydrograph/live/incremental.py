@@ -1,0 +1,207 @@
+"""Kept rows of a live query: what comes is joined with what is there, never what is there with itself (S36).
+
+All of it can be made again from the state; it is there for speed alone. Rows that have come wait until a report needs
+them, or until they are many: then the steps of the program that follow their input add what the new rows make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hydrograph.compile import finals
+from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.program import Program
+from hydrograph.compile.standing import standing
+from hydrograph.live.deltas import ALL, NEW, OLD, split
+from hydrograph.live.domain import Domain
+from hydrograph.live.prepared import Prepared, standing_table
+from hydrograph.live.repeats import Arrived, Repeats
+from hydrograph.live.state import Piece, State
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
+from hydrograph.streams.schema import EVENTS
+
+EAGER = 4096
+"""Rows that wait at most, where windows are small."""
+_SHARE = 16
+"""Rows that wait at most, as a part of the rows of the windows: reading those once is then spread over enough."""
+_RUNS = 12
+_SMALL = 65_536
+_COLUMNS = [name for name in EVENTS.names if name not in ("t", "seq", "t_next")]
+
+
+@dataclass(slots=True)
+class Runs:
+    """The rows of a kept step, in runs that came together and leave when none of their rows is valid any more."""
+
+    runs: list[tuple[pa.Table, int]] = field(default_factory=list)
+    empty: pa.Table | None = None
+
+    def add(self, rows: pa.Table) -> None:
+        """Add rows."""
+        if self.empty is None:
+            self.empty = rows.slice(0, 0)
+        if rows.num_rows:
+            self.runs.append((rows, pc.max(rows.column("hi")).as_py()))
+        if len(self.runs) > _RUNS:
+            self.runs = [_joined(self.runs[at : at + 2]) for at in range(0, len(self.runs), 2)]
+
+    def forget(self, frontier: int) -> None:
+        """Forget runs that no report from `frontier` on can show."""
+        self.runs = [(rows, last) for rows, last in self.runs if last > frontier]
+
+    def table(self) -> pa.Table | None:
+        """Return all rows; None before the first came, when nobody knows their columns."""
+        return pa.concat_tables([rows for rows, _ in self.runs]) if self.runs else self.empty
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return sum(rows.num_rows for rows, _ in self.runs)
+
+
+def _joined(runs: list[tuple[pa.Table, int]]) -> tuple[pa.Table, int]:
+    table = pa.concat_tables([rows for rows, _ in runs])
+    if table.num_rows <= _SMALL:
+        table = table.combine_chunks()
+    return table, max(last for _, last in runs)
+
+
+@dataclass(slots=True)
+class Work:
+    """What has been done since the beginning, in rows."""
+
+    taken: int = 0
+    """Rows that came, counted for each window."""
+    read: dict[str, int] = field(default_factory=dict)
+    """New rows that each kept step has made its own new rows of."""
+    made: dict[str, int] = field(default_factory=dict)
+    """New rows of each kept step."""
+
+
+class Incremental:
+    """The kept rows of one program."""
+
+    def __init__(self, program: Program, domain: Domain, placed: Local, windows: Mapping[str, tuple[Iri, Iri]]) -> None:
+        """Split a program that reads rows stamped and disjoint; `windows` are window and stream of each table."""
+        self._placed = placed
+        self._domain = domain
+        self._windows = windows
+        self.program = program
+        ready = {step.name: standing_table(step.name, _PREFIX) for step in standing(program)}
+        parts = split(program, ready)
+        self.followed = parts.followed
+        self._texts = {step.name: print_sql(step.query, Target.DUCKDB) for step in parts.followed}
+        self._named = {name for step in parts.followed for name in step.reads}
+        self.prepared = Prepared.of(parts.rest, [finals.by_report(program)], _PREFIX, program)
+        names = {step.name for step in self.followed} | ready.keys()
+        self._again = [step.name for step in parts.rest.steps if step.name not in names]
+        self.work = Work()
+        self._pieces: Mapping[Iri, Sequence[Piece]] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._waiting: dict[str, list[pa.Table]] = {table: [] for table in self._windows}
+        self._repeats = {table: Repeats() for table in self._windows}
+        self._kept = {step.name: Runs() for step in self.followed}
+
+    def forget_all(self) -> None:
+        """Begin anew with the next batch: static data has changed."""
+        self._pieces = None
+
+    def resume(self, state: State) -> None:
+        """Go on behind a state: the one that was left, or any other, from which everything is made again."""
+        if state.pieces is not self._pieces:
+            self._begin()
+            self.take(state.pieces)
+
+    def take(self, fresh: Mapping[Iri, Sequence[Piece]]) -> None:
+        """Let rows wait that have come."""
+        for table, (_, stream) in self._windows.items():
+            self._waiting[table] += [piece.events for piece in fresh.get(stream, ())]
+
+    def leave(self, state: State, frontier: int) -> None:
+        """Note the state behind the batch; forget what no report from `frontier` on can show."""
+        waiting = sum(events.num_rows for tables in self._waiting.values() for events in tables)
+        if waiting >= max(EAGER, sum(map(len, self._repeats.values())) // _SHARE):
+            self._add()
+        for repeats in self._repeats.values():
+            repeats.forget(frontier)
+        for kept in self._kept.values():
+            kept.forget(frontier)
+        self._pieces = state.pieces
+
+    @property
+    def rows(self) -> int:
+        """How many rows are kept."""
+        return sum(map(len, self._kept.values()))
+
+    def run(self, given: Mapping[str, int]) -> pa.Table:
+        """Return the answers of some reports, with the rank of each in the column `r`."""
+        self._add()
+        for name, kept in self._kept.items():
+            table = kept.table()
+            assert table is not None
+            self._placed.add_table(f"{name}{ALL}", table)
+        (found,) = self.prepared.run(self._placed, given)
+        return found
+
+    def _add(self) -> None:
+        """Add what the waiting rows make."""
+        new: dict[str, pa.Table] = {}
+        for table, waiting in self._waiting.items():
+            new[table] = self._stamped(table, waiting)
+            waiting.clear()
+            self.work.taken += new[table].num_rows
+            self._name(table, NEW, new[table])
+        for step in self.followed:
+            kept = self._kept[step.name]
+            sources = {name.removesuffix(NEW) for name in step.reads if name.endswith(NEW)}
+            read = sum(new[name].num_rows for name in sources)
+            self.work.read[step.name] = self.work.read.get(step.name, 0) + read
+            if kept.empty is not None and not read:
+                rows = kept.empty
+            else:
+                rows = self._placed.query(self._texts[step.name], self.program.constants)
+            new[step.name] = rows
+            self.work.made[step.name] = self.work.made.get(step.name, 0) + rows.num_rows
+            before = kept.table()
+            self._name(step.name, NEW, rows)
+            self._name(step.name, OLD, rows.slice(0, 0) if before is None else before)
+            kept.add(rows)
+            after = kept.table()
+            assert after is not None
+            self._name(step.name, ALL, after)
+
+    def _name(self, name: str, behind: str, rows: pa.Table) -> None:
+        if f"{name}{behind}" in self._named:
+            self._placed.add_table(f"{name}{behind}", rows)
+
+    def _stamped(self, table: str, waiting: list[pa.Table]) -> pa.Table:
+        """Return the rows that came for a window, with the ranks that each adds (S8, S19, S36)."""
+        events = pa.concat_tables(waiting) if waiting else EVENTS.empty_table()
+        t = events.column("t").to_numpy()
+        seen = self._domain.seen(self._windows[table][0], t)
+        ids = [events.column(name).to_numpy() for name in ("s_id", "p_id", "o_id")]
+        arrived = Arrived((ids[0], ids[1], ids[2]), t, seen.enter, seen.leave)
+        inside = np.flatnonzero(seen.inside)
+        if len(inside) < len(t):
+            arrived = arrived.where(inside)
+        lo, hi, adds = self._repeats[table].cut(arrived)
+        rows = events.select(_COLUMNS)
+        if len(inside) < len(t) or not adds.all():
+            rows = rows.take(pa.array(inside[adds]))
+        return rows.append_column("lo", pa.array(lo[adds])).append_column("hi", pa.array(hi[adds]))
+
+    def explained(self) -> str:
+        """Return what is kept, for people."""
+        kept = ", ".join(step.name for step in self.followed) or "nothing"
+        return f"keeps the rows of {kept}; evaluated for each report: {', '.join(self._again) or 'nothing'}"
+
+
+_PREFIX = "kept_"
+"""Before the names of tables in which static steps stand."""

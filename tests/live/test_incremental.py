@@ -1,0 +1,202 @@
+"""Kept rows: what comes is joined with what is there, and nothing twice; live still equals replay (S36)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+import pytest
+from live_histories import History, cut, lived, random_history, replayed
+from sqlglot import exp
+
+from hydrograph import api
+from hydrograph.bench.engines.replay import encode_elements
+from hydrograph.compile.program import SetMaking
+from hydrograph.live import deltas, incremental
+from hydrograph.live.arrivals import Arrival, partition_of
+from hydrograph.live.deltas import NEW, split
+from hydrograph.live.evaluate import Evaluator
+from hydrograph.live.record import Record
+from hydrograph.live.repeats import Arrived, Repeats
+from hydrograph.live.state import State
+from hydrograph.live.step import Registered, Stepper
+from hydrograph.live.watermark import Lateness
+from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.plan import Facts, plan
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.stream import Element
+
+SEEDS = range(1, 24, 2)
+S = Iri("urn:s")
+JOIN = """
+PREFIX : <urn:>
+SELECT ?a ?b ?c FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 1s] WHERE { WINDOW :w { ?a :p ?b . ?b :q ?c } }
+"""
+COUNT = """
+PREFIX : <urn:>
+SELECT ?b (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 1s]
+WHERE { WINDOW :w { ?a :p ?b . ?b :q ?c OPTIONAL { ?c :p ?d } } } GROUP BY ?b
+"""
+
+
+@pytest.fixture
+def placed() -> Iterator[Local]:
+    with Local(threads=1, small=True) as database:
+        yield database
+
+
+def triple(s: str, p: str, o: str) -> Triple:
+    return Triple(Iri(f"urn:{s}"), Iri(f"urn:{p}"), Iri(f"urn:{o}"))
+
+
+class Run:
+    """A query that is given elements batch by batch."""
+
+    def __init__(self, text: str, placed: Local) -> None:
+        """Register the query."""
+        query = api.query(text)
+        planned = plan(query.algebra, query.profile, 0)
+        registered = Registered(name="query", plan=planned, partitions=(partition_of(S),))
+        self.stepper = Stepper(registered, StaticGraphs(), placed)
+        self.state, self.record, self.at = State(), Record(), 0
+
+    def give(self, *elements: tuple[int, Triple]) -> list[str]:
+        events = encode_elements([Element.of(t, self.at + n, content) for n, (t, content) in enumerate(elements)])
+        arrivals = [Arrival(S, events, self.at, self.at + len(elements))]
+        self.at += len(elements)
+        decision = self.stepper.decide(self.state, arrivals, self.record)
+        self.state, units, self.record = self.stepper.work(self.state, arrivals, self.record, decision)
+        return [unit.text for unit in units]
+
+    @property
+    def kept(self) -> incremental.Incremental:
+        evaluator = self.stepper._evaluator
+        assert evaluator is not None
+        assert evaluator.incremental is not None
+        return evaluator.incremental
+
+
+def test_what_is_there_is_not_joined_again(placed: Local) -> None:
+    run = Run(JOIN, placed)
+    for t in range(0, 15_000, 300):
+        run.give((t, triple(f"a{t}", "p", f"b{t % 700}")), (t, triple(f"b{t % 700}", "q", f"c{t}")))
+    run.give((15_000, triple("a", "p", "b")))
+    before = (dict(run.kept.work.read), dict(run.kept.work.made))
+    assert run.kept.rows > 60
+    # The three triples of this second, and nothing of those before, are what the joins begin with.
+    assert run.give((15_500, triple("b", "q", "c")), (16_000, triple("x", "p", "y")))
+    read = Counter(run.kept.work.read) - Counter(before[0])
+    made = Counter(run.kept.work.made) - Counter(before[1])
+    assert max(read.values()) <= 3
+    answer = run.kept.program.answer
+    assert made[answer] == 1
+
+
+def test_each_answer_is_made_once_however_many_windows_show_it(placed: Local) -> None:
+    run = Run(JOIN, placed)
+    rows = 0
+    for t in range(0, 30_000, 500):
+        units = run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
+        rows += sum(unit.count('"a"') for unit in units)
+    made = run.kept.work.made[run.kept.program.answer]
+    assert made == 59  # the last one waits for a report that needs it
+    assert rows > 5 * made
+
+
+@pytest.mark.parametrize("text", [JOIN, COUNT])
+def test_every_term_begins_with_new_rows(text: str) -> None:
+    query = api.query(text)
+    planned = plan(query.algebra, query.profile, 0)
+    parts = split(planned.program(Facts({S: SetMaking.DONE}, broadcast=False)), {})
+    joins = 0
+    for step in parts.followed:
+        for select in step.query.find_all(exp.Select):
+            sources = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
+            names = [source.name for source in sources if isinstance(source, exp.Table)]
+            assert sum(name.endswith(NEW) for name in names) == 1, names
+            joins += len(names) > 1
+    assert joins >= 2
+    assert bool({"group"} & {step.name.split("_")[1] for step in parts.rest.steps}) == (text == COUNT)
+
+
+def test_what_comes_adds_what_was_not_there() -> None:
+    rng = Random("repeats")
+    for _ in range(300):
+        step, width = rng.choice((1, 2, 3)), rng.choice((1, 3, 4, 5, 10))
+        repeats, covered = Repeats(), Counter[tuple[int, int]]()
+        expected: set[tuple[int, int]] = set()
+        for _ in range(rng.randrange(1, 6)):
+            size = rng.randrange(1, 6)
+            ids = np.array([rng.randrange(2) for _ in range(size)], np.int64)
+            t = np.array([rng.randrange(20) for _ in range(size)], np.int64)
+            lo, hi = t // step + 1, (t + width) // step + 1
+            kept = lo < hi
+            new = Arrived((ids, ids, ids), t, lo, hi).where(kept)
+            left, right, adds = repeats.cut(new)
+            for which, start, end, there in zip(new.ids[0], left, right, adds, strict=True):
+                covered.update((int(which), rank) for rank in range(start, end) if there)
+            for which, start, end in zip(new.ids[0], new.lo, new.hi, strict=True):
+                expected |= {(int(which), rank) for rank in range(start, end)}
+        assert covered == Counter(expected)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows be added with every batch, not only when a report needs them."""
+    monkeypatch.setattr(incremental, "EAGER", 1)
+    monkeypatch.setattr(incremental, "_SHARE", 2**40)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_rows_that_are_added_with_every_batch_give_what_replay_gives(placed: Local) -> None:
+    ways: Counter[bool] = Counter()
+    for seed in SEEDS:
+        history = random_history(seed)
+        found, _ = lived(history, placed)
+        assert found == replayed(history.case, placed), seed
+        ways[Evaluator(history.registered().plan.starting(0), history.static(), placed).incremental is None] += 1
+    assert min(ways[True], ways[False]) >= 3
+
+
+def whole(history: History, placed: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    with monkeypatch.context() as patched:
+        patched.setattr(Evaluator, "_why_whole", "the test says so")
+        return lived(history, placed)[0]
+
+
+def test_late_elements_count_as_they_do_without_kept_rows(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = 0
+    for seed in SEEDS:
+        case = random_history(seed).case
+        history = cut(case, Random(seed), lateness=Lateness(delay=0))
+        found, record = lived(history, placed)
+        late += record.counts.late_partial
+        assert found == whole(history, placed, monkeypatch), seed
+    assert late >= 5
+
+
+def differing(placed: Local) -> bool:
+    """Tell whether the histories notice a mistake."""
+    return any(lived(history, placed)[0] != replayed(history.case, placed) for history in map(random_history, SEEDS))
+
+
+@pytest.mark.usefixtures("at_once")
+def test_new_rows_joined_twice_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deltas, "OLD", deltas.ALL)
+    assert differing(placed)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_repeats_that_are_not_cut_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Repeats, "_again", lambda _, keys: np.zeros(len(keys), bool))
+    assert differing(placed)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_rows_that_are_forgotten_too_soon_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget = incremental.Runs.forget
+    monkeypatch.setattr(incremental.Runs, "forget", lambda runs, frontier: forget(runs, frontier + 1))
+    assert differing(placed)
