@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import Counter
 
 POINTS = ("read", "begun", "evaluate", "write", "written", "done")
@@ -50,7 +51,9 @@ def strike(victim: str) -> None:
         case "asleep":
             os.kill(os.getpid(), signal.SIGSTOP)
         case _:
-            os.kill(_victim(_MARKS[victim]), signal.SIGKILL)
+            pid = _victim(_MARKS[victim])
+            sys.stderr.write(f"hydrograph: struck {victim} {pid}\n")
+            os.kill(pid, signal.SIGKILL)
 
 
 def _victim(mark: str) -> int:

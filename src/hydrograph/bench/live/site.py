@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -16,6 +17,8 @@ from hydrograph.live.failpoints import VARIABLE
 from hydrograph.live.files import LocalFiles
 from hydrograph.live.sink import read_units
 
+STRUCK = "hydrograph: struck"
+"""What a driver says when somebody else is to die."""
 STREAM = "http://example.org/visits"
 QUERY = """
 PREFIX : <http://example.org/>
@@ -58,24 +61,64 @@ class Site:
         if self._given == self.files:
             (self.root / "in" / "_END").touch()
 
+    @property
+    def given(self) -> int:
+        """How many files there are."""
+        return self._given
+
+    @property
+    def begun(self) -> int:
+        """How many of the last batches have been begun."""
+        return len([*(self.root / "checkpoint" / "batches").glob("*.begin")])
+
+    def command(self, *options: str, stream: str = "in") -> list[str]:
+        """Return the command of a driver."""
+        return [
+            *(
+                sys.executable,
+                "-m",
+                "hydrograph",
+                "run",
+                "--follow",
+                "-f",
+                "query.rq",
+                "--stream",
+                f"{STREAM}={stream}",
+            ),
+            *("--checkpoint", "checkpoint", "--results", "results", "--lateness", "300", *options),
+        ]
+
+    def driver(
+        self, fail: str | None = None, *options: str, stream: str = "in", first: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Start a driver; `fail` says who is to die where, `first` are further variables of its environment."""
+        environment = {**os.environ, **(first or {}), **({VARIABLE: fail} if fail else {})}
+        return subprocess.Popen(
+            self.command(*options, stream=stream),
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def run(
-        self, fail: str | None = None, *, placement: str = "local", once: bool = False
+        self,
+        fail: str | None = None,
+        *options: str,
+        once: bool = False,
+        stream: str = "in",
+        first: Mapping[str, str] | None = None,
+        patience: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a driver until it dies, or the stream ends; `once` ends it after some seconds if it does neither."""
-        command = [
-            *(sys.executable, "-m", "hydrograph", "run", "--follow", "-f", "query.rq", "--stream", f"{STREAM}=in"),
-            *("--checkpoint", "checkpoint", "--results", "results", "--lateness", "300", "--placement", placement),
-        ]
-        environment = {**os.environ, **({VARIABLE: fail} if fail else {})}
-        started = subprocess.Popen(
-            command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        started = self.driver(fail, *(options or ("--placement", "local")), stream=stream, first=first)
         try:
-            out, err = started.communicate(timeout=20 if once else 120)
+            out, err = started.communicate(timeout=20 if once else patience)
         except subprocess.TimeoutExpired:
             started.terminate()
             out, err = started.communicate(timeout=30)
-        ran = subprocess.CompletedProcess(command, started.returncode, out, err)
+        ran = subprocess.CompletedProcess(started.args, started.returncode, out, err)
         if ran.returncode == -signal.SIGKILL:
             self.kills += 1
         return ran
