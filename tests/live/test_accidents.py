@@ -1,4 +1,4 @@
-"""Disks that are full, drivers that wake up too late, clocks that jump and lines that are cut: nothing lost or doubled."""
+"""Disks that are full, drivers that wake up too late, clocks that jump, lines that are cut: nothing lost or doubled."""
 
 from __future__ import annotations
 

@@ -1,16 +1,30 @@
-"""Spark Structured Streaming as the driver: the same units, in both placements, also after a restart."""
+"""Spark Structured Streaming as the driver: the same units, in both placements, also after a restart.
+
+HYDROGRAPH_SPARK_HISTORIES sets how many random histories run in each placement; a failure names its seed.
+"""
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from live_histories import History, random_history, replayed
 
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
+from hydrograph.live.files import LocalFiles
 from hydrograph.live.query import Driver
+from hydrograph.live.runner import Input, Member, Runner
 from hydrograph.live.sink import read_units
+from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.registry import open_source
+from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement.spark import Spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,3 +79,76 @@ def test_sent_elements_come_through_spark(tmp_path: Path, spark: SparkSession) -
     stream.end()
     assert live.wait(120)
     assert units == site.expected()
+
+
+HISTORIES = int(os.environ.get("HYDROGRAPH_SPARK_HISTORIES", "20"))
+QUICK = [("local", 1), ("spark", 5)]
+"""A placement and a seed each that also run in the quick tests."""
+
+
+def through_spark(history: History, placed: Local | Spark, session: SparkSession, root: Path) -> list[str]:
+    """Return what Structured Streaming makes of a history: it cuts into batches as it finds what has come so far."""
+    rng = Random(f"spark {history.case.seed}")
+    inputs, logs = [], []
+    for number, stream in enumerate(history.streams):
+        logs.append(str(root / f"log{number}"))
+        inputs.append(Input(stream, open_source(stream, "push:", LocalFiles(Path(logs[-1])))))
+    by_stream = {each.stream: each.source for each in inputs}
+    results = LocalFiles(root / "results")
+    runner = Runner(
+        Member(history.stepper(placed)), inputs, LocalFiles(root / "checkpoint"), results, about={"query": "query"}
+    )
+    runner.open()
+    reachable = reachable_inputs(inputs, ["push:"] * len(inputs), logs, "fail")
+    driver = StructuredDriver(runner, inputs, reachable, session, str(root / "spark"))
+    query = driver.start()
+    try:
+        for arrivals in history.arrivals():
+            for arrival in arrivals:
+                source = by_stream[arrival.stream]
+                assert isinstance(source, LoggedSource)
+                # As the case numbers them: what replay says of an element is said of the same one.
+                source.log.append(arrival.events, arrival.end)
+            time.sleep(rng.choice((0.0, 0.0, 0.3)))  # so that Spark sees some alone, and some together
+        for source in by_stream.values():
+            assert isinstance(source, LoggedSource)
+            source.finish()
+        deadline = time.monotonic() + 120
+        while not runner.is_over:
+            if not query.isActive:
+                raise query_error(query)
+            assert time.monotonic() < deadline, f"seed {history.case.seed} does not end"
+            driver.tick()
+            time.sleep(0.02)
+    finally:
+        driver.stop(query)
+    elements = sum(len(history.case.elements[stream]) for stream in history.streams)
+    counts = runner.members["query"].record.counts
+    assert (counts.total, counts.late_partial, counts.late_dropped) == (elements, 0, 0), history.case.seed
+    return [text for _, text in read_units(results, runner.segments)]
+
+
+def check(seed: int, placement: str, session: SparkSession, root: Path) -> int:
+    history = random_history(seed)
+    with Local(threads=1, small=True) as local, Spark(session) as spark:
+        expected = replayed(history.case, local)
+        local.forget()
+        found = through_spark(history, spark if placement == "spark" else local, session, root)
+    assert found == expected, f"seed {seed}, {placement}\n{history.case}"
+    return len(found)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("placement", "seed"), QUICK)
+def test_a_random_history_gives_on_spark_what_replay_gives(
+    placement: str, seed: int, tmp_path: Path, spark: SparkSession
+) -> None:
+    assert check(seed, placement, spark, tmp_path)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("placement", ["local", "spark"])
+def test_random_histories_give_on_spark_what_replay_gives(placement: str, tmp_path: Path, spark: SparkSession) -> None:
+    reports = sum(check(seed, placement, spark, tmp_path / str(seed)) for seed in range(HISTORIES))
+    assert reports > HISTORIES

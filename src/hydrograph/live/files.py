@@ -95,11 +95,20 @@ class LocalFiles:
     def _put(self, path: Path, data: bytes, flags: int) -> None:
         descriptor = os.open(path, flags, 0o644)
         try:
-            _write_all(descriptor, data)
-            if self._sync:
-                os.fsync(descriptor)
+            self._write(descriptor, data, path)
         finally:
             os.close(descriptor)
+
+    def _write(self, descriptor: int, data: bytes, path: Path) -> None:
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            if self._sync:
+                os.fsync(descriptor)
+        except OSError as error:
+            words = os.strerror(error.errno or 0)
+            raise RunError(f"{path} can not be written: {words}; nothing is lost, start again when it can") from error
 
     def append(self, name: str, at: int, data: bytes) -> None:
         """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
@@ -113,9 +122,7 @@ class LocalFiles:
         if size > at:
             os.ftruncate(descriptor, at)
         os.lseek(descriptor, at, os.SEEK_SET)
-        _write_all(descriptor, data)
-        if self._sync:
-            os.fsync(descriptor)
+        self._write(descriptor, data, self.root / name)
 
     def size(self, name: str) -> int | None:
         """Return how many bytes a file has, None if there is none."""
@@ -151,12 +158,6 @@ class LocalFiles:
         """Close what is open."""
         for name in list(self._open):
             self._forget(name)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 class RemoteFiles:
@@ -201,8 +202,12 @@ class RemoteFiles:
         if at and (size is None or size < at):
             raise RunError(f"{self._path(name)} has {size or 0} bytes, expected at least {at}: somebody has changed it")
         if at and size == at:
-            with suppress(pa.ArrowNotImplementedError, NotImplementedError):
-                with self._system.open_append_stream(self._path(name)) as stream:
+            try:
+                stream = self._system.open_append_stream(self._path(name))
+            except (pa.ArrowNotImplementedError, NotImplementedError):
+                pass  # S3 and the like know no appending: written as a whole below
+            else:
+                with stream:
                     stream.write(data)
                 return
         before = (self.read(name) or b"")[:at]
