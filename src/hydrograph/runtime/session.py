@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import psutil
 
-from hydrograph.errors import RunError
+from hydrograph.errors import RunError, UsageError
 from hydrograph.runtime.java import find_java
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _GIB = 1024**3
 _MOST_MEMORY = 16
+_LOOPBACK = "127.0.0.1"
 
 
 def spark_session(master: str | None = None, memory: str | None = None) -> SparkSession:
@@ -42,12 +45,12 @@ def _start(master: str, memory: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     os.environ["JAVA_HOME"] = str(find_java())
-    # Workers must run the driver's Python, and nothing may listen beyond this machine.
+    # Workers must run the driver's Python, and nothing may listen beyond this machine unless the master is elsewhere.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    address = os.environ.setdefault("SPARK_LOCAL_IP", own_address(master))
     builder = SparkSession.builder.appName("hydrograph").master(master)
-    for name, value in _settings(memory).items():
+    for name, value in _settings(memory, address).items():
         builder = builder.config(name, value)
     with _java_words() as words:
         try:
@@ -57,6 +60,24 @@ def _start(master: str, memory: str) -> SparkSession:
             said = words.read_text("utf-8", "replace").strip()
             raise RunError(f"Spark did not start: {str(error).splitlines()[0]}\n{said}".strip()) from error
     return session
+
+
+def own_address(master: str) -> str:
+    """Return the address of this machine at which executors find the driver: loopback, unless the master is elsewhere.
+
+    >>> own_address("local[2]"), own_address("spark://localhost:7077"), own_address("local-cluster[2,1,1024]")
+    ('127.0.0.1', '127.0.0.1', '127.0.0.1')
+    """
+    first = master.partition("://")[2].partition(",")[0]
+    if not first or not master.startswith("spark://"):
+        return _LOOPBACK
+    found = urlsplit(f"spark://{first}")
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            asking.connect((found.hostname or "", found.port or 7077))  # sends nothing: which way would it go?
+            return str(asking.getsockname()[0])
+    except OSError as error:
+        raise UsageError(f"no way to {master}: {error.strerror or error}; expected spark://host:port") from None
 
 
 @contextmanager
@@ -76,12 +97,12 @@ def _java_words() -> Iterator[Path]:
             os.close(kept)
 
 
-def _settings(memory: str) -> dict[str, str]:
+def _settings(memory: str, address: str) -> dict[str, str]:
     cores = os.cpu_count() or 1
     return {
         "spark.driver.memory": memory,
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": address,
+        "spark.driver.host": address,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
