@@ -141,3 +141,17 @@ def test_a_slow_engine_is_not_one_that_hangs() -> None:
     assert slow.outcome.faults == ("is too slow: not done after 5 s",)
     hangs = judge(Trial(key=KEY, due=DUE, said=[said(900, "ab", 1000)], ending=timeout, seconds=5.0))
     assert hangs.outcome.faults == ("hangs: at window 2, silent for 4 s",)
+
+
+def test_a_clock_is_stopped_after_the_last_element() -> None:
+    """What is due then counts if it is answered, and is not missed if it is not."""
+    answers = [said(1000, "ab"), said(2000, "bc")]
+    stopped = judge(Trial(key=KEY, due=DUE, said=answers, last=2500.0))
+    assert (stopped.outcome.verdict, len(stopped.windows)) == ("ok", 2)
+    assert judge(Trial(key=KEY, due=DUE, said=answers, last=3500.0)).outcome.missing == 2
+    wrong = judge(Trial(key=KEY, due=DUE, said=[*answers, said(3000, "xy"), said(4000, "de")], last=2500.0))
+    assert (wrong.outcome.verdict, len(wrong.windows)) == ("wrong", 4)
+
+
+def test_executions_a_second_are_a_figure_only_where_no_pace_sets_them() -> None:
+    assert judge(Trial(key=KEY, due=[], said=[], executions=30, seconds=2, paced=True)).outcome.executions_rate is None

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrograph.bench.judge.mismatch import Executions, comparable, eager, mismatch
+from hydrograph.bench.judge.values import Values
+from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 OUTPUTS = st.text("abc", max_size=8)
 
@@ -70,3 +72,30 @@ def test_engines_are_comparable_if_every_pair_is() -> None:
 
 def test_throughput() -> None:
     assert Executions(300, 1.5).throughput == 200
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "datatype", "equal"),
+    [
+        ("1.50", "1.5", XSD_DECIMAL, True),
+        ("01", "1", XSD_INTEGER, True),
+        ("1", "2", XSD_INTEGER, False),
+        ("1e0", "1.0", XSD_DOUBLE, True),
+        ("0.1", "0.10000000000000002", XSD_DOUBLE, True),  # the next double
+        ("0.1", "0.1000000000000003", XSD_DOUBLE, False),
+        ("3.333333333333333333", "3.333333333333333334", XSD_DECIMAL, True),  # 10/3 as two engines round it
+        ("3.33", "3.34", XSD_DECIMAL, False),
+        ("1", "true", XSD_BOOLEAN, True),
+        ("2024-01-01T01:00:00+01:00", "2024-01-01T00:00:00Z", XSD_DATE_TIME, True),
+    ],
+)
+def test_rows_are_equal_by_value(one: str, other: str, datatype: str, equal: bool) -> None:
+    values = Values()
+    numbers = [values.number(("<urn:x>", None, f'"{text}"^^<{datatype}>')) for text in (one, other)]
+    assert (mismatch(eager(numbers[:1]), numbers[1:]) == 0) is equal
+
+
+def test_blank_nodes_have_no_names_and_types_count() -> None:
+    values = Values()
+    assert values.number(("_:a", "<urn:x>")) == values.number(("_:b", "<urn:x>")) != values.number(("_:a", "<urn:y>"))
+    assert values.number((f'"1"^^<{XSD_INTEGER}>',)) != values.number((f'"1"^^<{XSD_DECIMAL}>',))

@@ -160,10 +160,13 @@ class Incremental(_Oxigraph):
 class Periodic(_Oxigraph):
     """The clock on the wall: every slide, the elements that came in the last `width` milliseconds."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         """Start without queries."""
         super().__init__()
         self._clock = clock
+        self._sleep = sleep
         self._due: dict[str, float] = {}
 
     def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:  # noqa: ARG002
@@ -176,8 +179,11 @@ class Periodic(_Oxigraph):
         return self.tick()
 
     def end(self) -> Answers:
-        """Answer once more, as nothing else will come."""
-        return self._answers([name for name in self._due if name in self.standing])
+        """Execute each query once more when it is due, then stop: nothing else will come."""
+        last = sorted((due, name) for name, due in self._due.items() if name in self.standing)
+        for due, name in last:
+            self._sleep(max(due - self._clock(), 0))
+            yield from self._answers([name])
 
     def due(self) -> float | None:
         """Return the time to the next execution."""

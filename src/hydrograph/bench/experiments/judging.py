@@ -20,10 +20,10 @@ from hydrograph.bench.judge.evidence import Evidence
 from hydrograph.bench.judge.judging import judge
 from hydrograph.bench.judge.mismatch import Blocks, comparable, eager, mismatch
 from hydrograph.bench.judge.trial import Due, DueAt, Said, Trial, from_close, from_trigger
+from hydrograph.bench.judge.values import Values
 from hydrograph.bench.oracle.dataset import StaticData
 from hydrograph.bench.oracle.job import FAILED, folder_of, read_reports
 from hydrograph.bench.oracle.recorded import graph_of
-from hydrograph.bench.oracle.slide import RowText
 from hydrograph.bench.player import Handed
 from hydrograph.bench.results import Key, Mismatch, Record, Sampled
 from hydrograph.language import parse
@@ -65,6 +65,8 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             slide=_slide(record, name),
             seconds=record.seconds,
             executions=record.executions.get(name, 0),
+            paced=record.measure != "cmet",
+            last=handed[-1].at if handed and goes_by_hand_over(record) else None,
             elements=record.elements,
             triples=record.triples,
             samples=samples,
@@ -152,8 +154,11 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
     records = [(place, read_record(place)) for place in places]
     queries = dict.fromkeys(name for _, record in records for name in record.questions)
     for query in queries:
+        values = Values()
         outputs = {
-            record.engine: _output(place, record, query) for place, record in records if query in record.questions
+            record.engine: _output(place, record, query, values)
+            for place, record in records
+            if query in record.questions
         }
         same = comparable(outputs, Fraction(most).limit_denominator(10_000))
         flat = {engine: [row for block in blocks for row in block] for engine, blocks in outputs.items()}
@@ -171,8 +176,8 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
             )
 
 
-def _output(place: Path, record: PlayedRecord, query: str) -> Blocks[RowText]:
-    """Return the output in blocks: of an eager engine each row, of others each execution."""
-    blocks = [list(rows.elements()) for _, _, rows in read_answers(place, query)]
+def _output(place: Path, record: PlayedRecord, query: str, values: Values) -> Blocks[int]:
+    """Return the output in blocks of row numbers: of an eager engine each row, of others each execution."""
+    blocks = [[values.number(row) for row in rows.elements()] for _, _, rows in read_answers(place, query)]
     engine = registry.known(record.engine)
     return eager([row for block in blocks for row in block]) if engine is not None and engine.eager else blocks

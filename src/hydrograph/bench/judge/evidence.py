@@ -17,7 +17,7 @@ from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperato
 from hydrograph.bench.oracle.dataset import NO_STATIC, Row, StaticData, static_names
 from hydrograph.bench.oracle.evaluate import Streams, instantiate, placed_windows
 from hydrograph.bench.oracle.oxigraph import ask, quad_of
-from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, solutions_query
+from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, oracle_query
 from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.temporal import Instant
@@ -186,7 +186,7 @@ def _questions(
 ) -> Callable[[Instant], str]:
     if text is not None:
         return lambda _: text
-    plain = solutions_query(replace(query, pattern=profile.reading(query.pattern)), static_names(query, static))
+    plain = oracle_query(replace(query, pattern=profile.reading(query.pattern)), static_names(query, static))
     if asks_now(plain):
         return lambda t: print_sparql(at_time(plain, t))
     printed = print_sparql(plain)

@@ -63,6 +63,7 @@ def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, graci
     pairs = [
         (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
         for due, said in paired(trial.due, trial.said)
+        if said is not None or due is None or trial.last is None or due.t <= trial.last
     ]
     faults = diagnose(trial, pairs, given if evidence is not None else None)
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
@@ -200,7 +201,7 @@ def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wro
         elements=trial.elements,
         triples=trial.triples,
         rate=_handed_rate(trial),
-        executions_rate=trial.executions / trial.seconds if trial.seconds else None,
+        executions_rate=trial.executions / trial.seconds if trial.seconds and not trial.paced else None,
         last_result=rows[-1].at if rows else None,
         delay_median=median(delays) if delays else None,
         delay_95=quantiles(delays, n=20, method="inclusive")[-1] if len(delays) > 1 else max(delays, default=None),

@@ -59,8 +59,13 @@ class Trial:
     handed: Sequence[Handed] = ()
     slide: Duration | None = None
     """Given for an engine that answers as soon as it can: it is judged by slides of this length."""
+    last: float | None = None
+    """Given for an engine that goes by the clock: when the last element was handed over. A clock goes on when a stream
+    is over; what is due after that need not be answered, because the engine is stopped."""
     seconds: float = 0.0
     executions: int = 0
+    paced: bool = False
+    """Whether the play says how often the query is executed; the number of executions a second is then no figure."""
     elements: int = 0
     triples: int = 0
     samples: Sequence[Sample] = field(default_factory=tuple)

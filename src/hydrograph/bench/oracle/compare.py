@@ -128,10 +128,10 @@ def _cancel_near(left: Sequence[Row], right: Sequence[Row]) -> tuple[list[Row], 
     """
     rest: dict[Hashable, list[Row]] = {}
     for row in right:
-        rest.setdefault(_but_for_tolerance(row), []).append(row)
+        rest.setdefault(but_for_tolerance(row), []).append(row)
     missing = []
     for row in left:
-        near = rest.get(_but_for_tolerance(row), [])
+        near = rest.get(but_for_tolerance(row), [])
         place = next((place for place, other in enumerate(near) if rows_equal(row, other)), None)
         if place is None:
             missing.append(row)
@@ -140,7 +140,8 @@ def _cancel_near(left: Sequence[Row], right: Sequence[Row]) -> tuple[list[Row], 
     return missing, [row for rows in rest.values() for row in rows]
 
 
-def _but_for_tolerance(row: Row) -> Hashable:
+def but_for_tolerance(row: Row) -> Hashable:
+    """Return what must be equal for two rows to be equal within the tolerances."""
     return tuple(
         term.datatype if isinstance(term, Literal) and kind_of(term) in _TOLERANT else _value(term) for term in row
     )

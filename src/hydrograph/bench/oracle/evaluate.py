@@ -14,7 +14,7 @@ from hydrograph.algebra.nodes import Distinct, OrderBy, Pattern, Project, Reduce
 from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperator, TemplateTriple
 from hydrograph.bench.oracle import oxigraph
 from hydrograph.bench.oracle.dataset import NO_STATIC, Evaluator, Row, StaticData, dataset_of, static_names
-from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, solutions_query
+from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, oracle_query
 from hydrograph.errors import UsageError
 from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term, Variable
@@ -114,7 +114,7 @@ def _questions(query: ContinuousQuery, static: StaticData, text: str | None) -> 
     """Return what to ask at a time: one text, unless the query reads the clock (S28)."""
     if text is not None:
         return lambda _: text
-    plain = solutions_query(query, static_names(query, static))
+    plain = oracle_query(query, static_names(query, static))
     if asks_now(plain):
         return lambda t: print_sparql(at_time(plain, t))
     printed = print_sparql(plain)

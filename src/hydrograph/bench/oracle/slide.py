@@ -19,7 +19,7 @@ from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperato
 from hydrograph.algebra.windows import PastWindow, TimeWindow
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.oracle.evaluate import instantiate
-from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, nodes, rewrite, solutions_query
+from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, nodes, oracle_query, rewrite
 from hydrograph.errors import HydrographError
 from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.encoding import decode
@@ -351,7 +351,7 @@ def _questions(asked: Asked, names: Mapping[Iri | None, Iri], static: tuple[Iri,
         replace(window, name=None if window.name is None else names[window.name]) for window in asked.query.windows
     )
     pattern = rewrite(asked.profile.reading(asked.query.pattern), renamed)
-    plain = solutions_query(replace(asked.query, pattern=pattern, windows=windows), static)
+    plain = oracle_query(replace(asked.query, pattern=pattern, windows=windows), static)
     if asks_now(plain):
         return lambda t: print_sparql(at_time(plain, t))
     printed = print_sparql(plain)
