@@ -20,6 +20,7 @@ from hydrograph.algebra.queries import Ask, Select, StreamOperator
 from hydrograph.compile import finals
 from hydrograph.compile.instants import NEVER
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Program, SetMaking, StreamInput
+from hydrograph.live.answers import Answers
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.failpoints import reach
 from hydrograph.live.incremental import Incremental
@@ -234,10 +235,12 @@ class Evaluator:
 
     def _by_rank(self, rows: Mapping[str, pa.Table], ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
         if self.incremental is not None:
-            program = self.incremental.program
-            given = self._given(program, ranks, ranks)
             reach("evaluate")
-            table = self.incremental.run(given)
+            if self.incremental.answers is not None:
+                self.incremental.add()
+                return self._shown(self.incremental.answers, ranks, before)
+            program = self.incremental.program
+            table = self.incremental.run(self._given(program, ranks, ranks))
         else:
             made = self._program(repeats=any(map(_has_repeats, {id(each): each for each in rows.values()}.values())))
             program = made.program
@@ -246,6 +249,19 @@ class Evaluator:
         content = held_ranks(self._inputs, self.placed, ranks) if self.plan.needs_content else None
         instants = list(replay.instants_of(self.plan, ranks, content))
         return self._reported(instants, RowsByRank(program, table), before)
+
+    def _shown(self, answers: Answers, ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
+        """Return the reports of answers that stand ready."""
+        instants = list(replay.instants_of(self.plan, ranks))
+        if self.keeps_snapshot:
+            return self._reported(instants, {rank: answers.at(rank)[0] for rank, _, _ in instants}, before)
+        reports = []
+        for rank, t, _ in instants:
+            rows, texts = answers.at(rank)
+            if rows or self.plan.profile.emit_empty:
+                bounds = replay.bounds_of(self.plan, rank, t)
+                reports.append(Report(t, *bounds, self.plan.variables, rows, texts=texts))
+        return reports, Before(last=instants[-1][1])
 
     def _given(self, program: Program, evaluated: Ranks, reported: Ranks) -> dict[str, int]:
         """Return the numbers a program is run with; give it the ranks that are evaluated."""

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile import finals
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.compile.standing import standing
+from hydrograph.live.answers import Answers
 from hydrograph.live.deltas import ALL, NEW, OLD, split
 from hydrograph.live.domain import Domain
 from hydrograph.live.prepared import Prepared, standing_table
@@ -88,6 +90,7 @@ class Incremental:
 
     def __init__(self, program: Program, domain: Domain, placed: Local, windows: Mapping[str, tuple[Iri, Iri]]) -> None:
         """Split a program that reads rows stamped and disjoint; `windows` are window and stream of each table."""
+        assert program.operator is StreamOperator.RSTREAM, "changes are taken from kept answers, not kept"
         self._placed = placed
         self._domain = domain
         self._windows = windows
@@ -105,9 +108,14 @@ class Incremental:
         self._begin()
 
     def _begin(self) -> None:
+        self._frontier: int | None = None
         self._waiting: dict[str, list[pa.Table]] = {table: [] for table in self._windows}
         self._repeats = {table: Repeats() for table in self._windows}
         self._kept = {step.name: Runs() for step in self.followed}
+        self.answers: Answers | None = None
+        """The answers, where they follow what comes in whatever order; else each report is run."""
+        if self.program.answer in self._kept and not self.program.order:
+            self.answers = Answers(self.program, self._domain.plan.variables)
 
     def forget_all(self) -> None:
         """Begin anew with the next batch: static data has changed."""
@@ -128,21 +136,26 @@ class Incremental:
         """Note the state behind the batch; forget what no report from `frontier` on can show."""
         waiting = sum(events.num_rows for tables in self._waiting.values() for events in tables)
         if waiting >= max(EAGER, sum(map(len, self._repeats.values())) // _SHARE):
-            self._add()
+            self.add()
+        self._pieces = state.pieces
+        if frontier == self._frontier:
+            return
+        self._frontier = frontier
         for repeats in self._repeats.values():
             repeats.forget(frontier)
         for kept in self._kept.values():
             kept.forget(frontier)
-        self._pieces = state.pieces
+        if self.answers is not None:
+            self.answers.forget(frontier)
 
     @property
     def rows(self) -> int:
         """How many rows are kept."""
-        return sum(map(len, self._kept.values()))
+        return sum(map(len, self._kept.values())) + (0 if self.answers is None else len(self.answers))
 
     def run(self, given: Mapping[str, int]) -> pa.Table:
         """Return the answers of some reports, with the rank of each in the column `r`."""
-        self._add()
+        self.add()
         for name, kept in self._kept.items():
             table = kept.table()
             assert table is not None
@@ -150,7 +163,7 @@ class Incremental:
         (found,) = self.prepared.run(self._placed, given)
         return found
 
-    def _add(self) -> None:
+    def add(self) -> None:
         """Add what the waiting rows make."""
         new: dict[str, pa.Table] = {}
         for table, waiting in self._waiting.items():
@@ -169,6 +182,10 @@ class Incremental:
                 rows = self._placed.query(self._texts[step.name], self.program.constants)
             new[step.name] = rows
             self.work.made[step.name] = self.work.made.get(step.name, 0) + rows.num_rows
+            if self.answers is not None and step.name == self.program.answer:
+                self.answers.add(rows)
+                kept.add(rows.slice(0, 0))
+                continue
             before = kept.table()
             self._name(step.name, NEW, rows)
             self._name(step.name, OLD, rows.slice(0, 0) if before is None else before)

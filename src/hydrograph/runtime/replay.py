@@ -212,11 +212,16 @@ def reports_at(
         found = rows.get(rank, ())
         if not found and not plan.profile.emit_empty:
             continue
-        scope = plan.scope_at(t) if plan.reports is None else plan.scope(rank)
-        opened, close = (None, None) if scope is None else (scope.start, scope.end)
+        opened, close = bounds_of(plan, rank, t)
         if not plan.is_ordered:
             found = sorted(found, key=_sort_key)
         yield Report(t, opened, close, names, tuple(found), seq)
+
+
+def bounds_of(plan: Plan, rank: int, t: Instant) -> tuple[Instant | None, Instant | None]:
+    """Return where the window of a report opens and closes, None where it belongs to no one window (A11)."""
+    scope = plan.scope_at(t) if plan.reports is None else plan.scope(rank)
+    return (None, None) if scope is None else (scope.start, scope.end)
 
 
 def _sort_key(row: Row) -> list[str]:

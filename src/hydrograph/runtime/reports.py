@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from json.encoder import encode_basestring
@@ -41,6 +41,8 @@ class Report:
     rows: tuple[Row, ...]
     seq: int | None = None
     """The place in its log of the element that made the report alone (S12)."""
+    texts: Sequence[str] | None = field(default=None, compare=False, repr=False)
+    """The JSON of the rows, where somebody has made it before."""
 
     def terms(self) -> list[tuple[Term | None, ...]]:
         """Return the rows as terms."""
@@ -51,8 +53,8 @@ class Report:
         head = {"query": query, "version": version, "open": self.open, "close": self.close, "t": self.t}
         if self.seq is not None:
             head["seq"] = self.seq
-        names = [f"{_dumped(name)}:" for name in self.variables]
-        rows = ",".join([_row_text(names, row) for row in self.rows])
+        names = member_names(self.variables)
+        rows = ",".join([row_text(names, row) for row in self.rows] if self.texts is None else self.texts)
         return f'{_dumped(head)[:-1]},"rows":[{rows}]}}'
 
 
@@ -60,7 +62,13 @@ def _dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _row_text(names: Sequence[str], row: Row) -> str:
+def member_names(variables: Iterable[str]) -> list[str]:
+    """Return the names of variables as a JSON object has them."""
+    return [f"{_dumped(name)}:" for name in variables]
+
+
+def row_text(names: Sequence[str], row: Row) -> str:
+    """Return a row as JSON: SPARQL-JSON terms under names as `member_names` gives them."""
     bound = [name + _term_text(text) for name, text in zip(names, row, strict=True) if text is not None]
     return f"{{{','.join(bound)}}}"
 
