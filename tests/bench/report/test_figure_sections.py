@@ -1,0 +1,160 @@
+"""Which rows feed the figures: latency, scaling, resources, repetitions, published ones."""
+
+from __future__ import annotations
+
+from pages import BARE, blocks, key, outcome, points, rows, section, shown, titles, window
+
+from hydrograph.bench.report.document import (
+    BoxPlot,
+    Dots,
+    Lines,
+    Table,
+)
+from hydrograph.bench.results import (
+    Excluded,
+    QueryFacts,
+    Record,
+    Sampled,
+    Setting,
+)
+
+
+def test_latency_is_sorted_by_query_with_a_panel_for_each_rate_and_without_excluded_queries() -> None:
+    page = shown(
+        [
+            *(
+                outcome(key("a", query, rate=rate), delay_median=value * rate)
+                for query, value in (("q1", 3), ("q2", 1), ("q3", 2), ("q4", 9))
+                for rate in (1000, 100)
+            ),
+            Excluded(test="t", query="q4", why="no results"),
+        ]
+    )
+    (chart,) = blocks(section(page, "Latency").blocks, Dots)
+    assert chart.rows == ("q2", "q3", "q1")
+    assert [(panel.label, panel.strips[0].values) for panel in chart.panels] == [
+        ("t, rate 100", (100, 200, 300)),
+        ("t, rate 1,000", (1000, 2000, 3000)),
+    ]
+
+
+def test_latency_by_groups_of_queries() -> None:
+    features: list[dict[str, Setting | None]] = [
+        {"kind": "pure", "patterns": 1, "shape": "linear", "cardinality": 500, "f-TP deviation": 0.1},
+        {"kind": "pure", "patterns": 4, "shape": "star", "cardinality": 900, "f-TP deviation": 0.2},
+        {"kind": "hybrid", "patterns": 5, "shape": "star", "cardinality": 901, "f-TP deviation": 0.3},
+    ]
+    records: list[Record] = []
+    for number, found in enumerate(features, start=1):
+        records.append(QueryFacts(test="t", query=f"q{number}", text="", features=found))
+        records.append(outcome(key(query=f"q{number}"), delay_median=number * 10))
+    tables = {t.caption.split(":")[0]: t for t in blocks(section(shown(records), "Latency").blocks, Table)}
+    named = {name: [c.name for c in table.columns[2:]] for name, table in tables.items()}
+    assert named["Mean latency by kind"] == ["hybrid (1)", "pure (2)"]
+    assert rows(tables["Mean latency by kind"]) == (("t", "a", 30, 15),)
+    assert named["Mean latency by patterns"] == ["1 (1)", "4-5 (2)"]
+    assert named["Mean latency by cardinality"] == [
+        "low (0, 500] (1)", "medium (500, 900] (1)", "high (900, \N{INFINITY}) (1)",
+    ]  # fmt: skip
+    assert rows(tables["Mean latency by f-TP deviation"]) == (("t", "a", 15, 30),)
+
+
+def test_throughput_against_static_size_and_number_of_queries() -> None:
+    page = shown(
+        [
+            *(outcome(key("a", test="size", static=n), executions_rate=1e6 / n) for n in (100, 10, 1000)),
+            *(outcome(key("a", test="many", queries=n), executions_rate=100 / n) for n in (1, 2)),
+        ]
+    )
+    size, many = blocks(section(page, "Scaling").blocks, Lines)
+    assert (size.x.label, size.x.log, size.panels[0].y.label) == ("static", True, "executions a second")
+    assert points(size.panels[0].series[0]) == ((10, 1e5), (100, 1e4), (1000, 1e3))
+    assert points(many.panels[0].series[0]) == ((1, 100), (2, 50))
+
+
+def test_copies_of_a_query_are_one_query_with_their_mean() -> None:
+    records: list[Record] = [QueryFacts(test="many", query="q3/1", text="T")]
+    for copies in (1, 2):
+        for number in range(1, copies + 1):
+            at = key("a", f"q3/{number}", test="many", copies=copies)
+            records += [window(at, 1000), outcome(at, executions_rate=10 * number / copies)]
+            records += [Sampled(key=at, at=n, memory=1, cpu=0, threads=1) for n in range(3)]
+    page = shown(records)
+    (chart,) = blocks(section(page, "Scaling").blocks, Lines)
+    assert points(chart.panels[0].series[0]) == ((1, 10), (2, 7.5))
+    (table,) = blocks(section(page, "Verdicts").blocks, Table)
+    assert [column.name for column in table.columns] == ["engine", "settings", "q3"]
+    assert "Repetitions" not in titles(page)
+    courses = list(blocks(section(page, "Memory and processor").blocks, Lines))
+    assert points(courses[1].panels[0].series[0]) == ((0, 1), (1, 1), (2, 1))
+
+
+def test_arrival_of_the_last_result() -> None:
+    page = shown(outcome(key(repetition=n), last_result=1000 * (n + 1)) for n in range(3))
+    (table,) = blocks(section(page, "Scaling").blocks, Table)
+    assert rows(table) == (("q1", "t", 2, 1, 3),)
+
+
+def test_memory_and_processor_of_all_engines_together() -> None:
+    page = shown(
+        [
+            *(Sampled(key=key(e), at=n, memory=100 * n, cpu=n * 0.5, threads=3) for e in "ab" for n in range(3)),
+            *(outcome(key(e), memory_peak=200, memory_slope=1.5, cpu=1) for e in "ab"),
+        ]
+    )
+    (chart,) = blocks(section(page, "Memory and processor").blocks, Lines)
+    memory, processor, threads = chart.panels
+    assert [series.name for series in memory.series] == ["a", "b"]
+    assert points(memory.series[0]) == ((0, 0), (1, 100), (2, 200))
+    assert points(processor.series[0]) == ((1, 0.5), (2, 0.5))
+    assert points(threads.series[1]) == ((0, 3), (1, 3), (2, 3))
+    (table,) = blocks(section(page, "Memory and processor").blocks, Table)
+    assert table.rows[0] == ("t", "a", 200, 200, 1.5, 1)
+
+
+def test_repetitions_as_boxes_by_run_and_by_window() -> None:
+    records: list[Record] = []
+    for number in range(5):
+        records.append(window(key(repetition=number), 5000, delay=number))
+        records.append(outcome(key(repetition=number), delay_median=number * 10))
+    runs, windows = blocks(section(shown(records), "Repetitions").blocks, BoxPlot)
+    box = runs.panels[0].series[0].boxes[0]
+    assert box is not None
+    assert (box.low, box.lower, box.median, box.upper, box.high, box.count) == (0, 10, 20, 30, 40, 5)
+    assert windows.groups == ("5 s",)
+    delay = windows.panels[2].series[0].boxes[0]
+    assert delay is not None
+    assert (delay.median, delay.high) == (2, 4)
+
+
+def test_what_was_not_repeated_has_no_boxes() -> None:
+    assert "Repetitions" not in titles(shown([outcome(key(), delay_median=1), window(key(), 1)]))
+
+
+def test_published_figures_stand_next_to_this_run() -> None:
+    origin = BARE.model_copy(update={"published": {"Q1": {"CQELS": 24122, "JTALIS": None}, "Q9": {"CQELS": "ok"}}})
+    page = shown([outcome(key(query="q1"), executions_rate=500.0)], origin)
+    (table,) = blocks(section(page, "Published figures").blocks, Table)
+    assert [(column.group, column.name) for column in table.columns] == [
+        ("", ""), ("published", "CQELS"), ("published", "JTALIS"), ("this run: executions a second", "a"),
+        ("this run: verdict", "a"),
+    ]  # fmt: skip
+    assert rows(table) == (("Q1", 24122, None, 500, "ok"), ("Q9", "ok", None, None, None))
+
+
+def test_published_rows_say_measure_query_and_settings_in_any_order() -> None:
+    names = ("cmet Q1", "Q1 1,000 output", "output 100 q1", "verdict q2", "output q7")
+    origin = BARE.model_copy(update={"published": {name: {"CQELS": 1} for name in names}})
+    records = [
+        outcome(key("a", "q1", rate=100), output=68, executions_rate=5.0),
+        outcome(key("a", "q1", rate=1000), output=70, executions_rate=7.0),
+        outcome(key("a", "q2", rate=100), "syntax error"),
+    ]
+    cmet, output, verdict = blocks(section(shown(records, origin), "Published figures").blocks, Table)
+    assert rows(cmet) == (("cmet Q1", 1, 6),)
+    records.append(outcome(key("a", "q1", test="cmet"), executions_rate=9.0))
+    assert rows(next(blocks(section(shown(records, origin), "Published figures").blocks, Table))) == (
+        ("cmet Q1", 1, 9),
+    )
+    assert rows(output) == (("Q1 1,000 output", 1, 70), ("output 100 q1", 1, 68), ("output q7", 1, None))
+    assert rows(verdict) == (("verdict q2", 1, "syntax error"),)
