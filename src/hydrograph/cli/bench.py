@@ -76,7 +76,9 @@ def run_(
     from hydrograph.bench.experiments.run import run_experiment
     from hydrograph.bench.experiments.summary import summary_lines
 
-    run_experiment(_read(experiment, given, tests), output, _options(worlds, master, processes, quiet=quiet))
+    options = _options(worlds, master, processes, quiet=quiet)
+    run_experiment(_read(experiment, given, tests), output, options)
+    options.say(options.times())
     for line in summary_lines([output]):
         click.echo(line)
 
@@ -111,7 +113,9 @@ def oracle_(*, run: Path, profile: str | None, master: str | None, processes: in
     """Let the oracle answer for everything that was played in the folder RUN."""
     from hydrograph.bench.experiments.again import oracle_run
 
-    targets = oracle_run(run, _options(None, master, processes, quiet=quiet), profile=profile)
+    options = _options(None, master, processes, quiet=quiet)
+    targets = oracle_run(run, options, profile=profile)
+    options.say(options.times())
     click.echo(f"expected reports for {len(targets)} runs of engines lie in {run / 'expected'}")
 
 
@@ -130,7 +134,9 @@ def compare_(
     from hydrograph.bench.experiments.summary import summary_lines
 
     target = output or run
-    compare_run(run, target, _options(None, master, processes, quiet=quiet), profile=profile)
+    options = _options(None, master, processes, quiet=quiet)
+    compare_run(run, target, options, profile=profile)
+    options.say(options.times())
     for line in summary_lines([target]):
         click.echo(line)
 
