@@ -17,14 +17,18 @@ from live_histories import History, random_history, replayed
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
 from hydrograph.live.files import LocalFiles
-from hydrograph.live.query import Driver
+from hydrograph.live.query import Driver, LiveQuery, Settings, read_status
 from hydrograph.live.runner import Input, Member, Runner
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
+from hydrograph.live.watermark import Lateness
+from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
+from hydrograph.runtime.plan import plan
+from hydrograph.streams.static import StaticGraphs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,6 +85,40 @@ def test_sent_elements_come_through_spark(tmp_path: Path, spark: SparkSession) -
     assert units == site.expected()
 
 
+@pytest.mark.spark
+def test_a_query_that_outgrows_the_driver_moves_to_spark(tmp_path: Path, spark: SparkSession) -> None:
+    site = Site(tmp_path, seed=7, files=5)
+    query = api.query(QUERY)
+    settings = Settings(
+        checkpoint=str(tmp_path / "checkpoint"),
+        results=str(tmp_path / "results"),
+        lateness=Lateness(delay=300),
+        session=spark,
+        local_bytes=1,
+    )
+    live = LiveQuery(
+        plan(query.algebra, query.profile, None),
+        query.algebra.name or "query",
+        [(Iri(STREAM), str(tmp_path / "in"))],
+        StaticGraphs(),
+        settings,
+    )
+    assert live.status()["placement"] == "local"
+    site.give(3)
+    live.start()
+    placements = set()
+    for _ in range(600):
+        placements.add(live.status()["placement"])
+        if placements >= {"spark"} and live.status()["reports"]:
+            break
+        assert not live.wait(0.1)
+    site.give(site.files)
+    assert live.wait(120)
+    assert live.status()["placement"] == "spark"
+    assert read_status(str(tmp_path / "checkpoint"))["placement"] == "spark"
+    assert site.found() == site.expected()
+
+
 HISTORIES = int(os.environ.get("HYDROGRAPH_SPARK_HISTORIES", "20"))
 QUICK = [("local", 1), ("spark", 5)]
 """A placement and a seed each that also run in the quick tests."""
@@ -94,10 +132,8 @@ def through_spark(history: History, placed: Local | Spark, session: SparkSession
         logs.append(str(root / f"log{number}"))
         inputs.append(Input(stream, open_source(stream, "push:", LocalFiles(Path(logs[-1])))))
     by_stream = {each.stream: each.source for each in inputs}
-    results = LocalFiles(root / "results")
-    runner = Runner(
-        Member(history.stepper(placed)), inputs, LocalFiles(root / "checkpoint"), results, about={"query": "query"}
-    )
+    results, checkpoint = LocalFiles(root / "results"), LocalFiles(root / "checkpoint")
+    runner = Runner(Member(history.stepper(placed)), inputs, checkpoint, results, about={"query": "query"})
     runner.open()
     reachable = reachable_inputs(inputs, ["push:"] * len(inputs), logs, "fail")
     driver = StructuredDriver(runner, inputs, reachable, session, str(root / "spark"))
@@ -122,6 +158,8 @@ def through_spark(history: History, placed: Local | Spark, session: SparkSession
             time.sleep(0.02)
     finally:
         driver.stop(query)
+        results.close()
+        checkpoint.close()
     elements = sum(len(history.case.elements[stream]) for stream in history.streams)
     counts = runner.members["query"].record.counts
     assert (counts.total, counts.late_partial, counts.late_dropped) == (elements, 0, 0), history.case.seed

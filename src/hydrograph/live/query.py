@@ -15,6 +15,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import psutil
+
 from hydrograph.errors import RunError, UsageError
 from hydrograph.language import parse
 from hydrograph.live.arrivals import partition_of
@@ -26,9 +28,10 @@ from hydrograph.live.roster import Definition, Roster, static_fingerprint
 from hydrograph.live.runner import Input, Member, Out, Runner
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
+from hydrograph.live.state import State
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.streams import LiveStream
-from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
+from hydrograph.live.structured import StructuredDriver, answering, query_error, reachable_inputs
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.given import Placement
@@ -45,6 +48,10 @@ if TYPE_CHECKING:
 
 STATUS = "status.json"
 _STATUS_EVERY = 1.0
+_LOOK_EVERY = 0.5
+"""Seconds between two looks whether windows have outgrown the driver."""
+_SHARE = 8
+"""One part in so many of the machine's memory is what the state of a query may take in the driver."""
 _WAIT = 0.05
 """Seconds after which the loop looks around though nobody has woken it."""
 
@@ -73,8 +80,12 @@ class Settings:
     memory: str | None = None
     driver: Driver = Driver.LOOP
     threads: int | None = None
-    local_rows: int = 5_000_000
-    """Rows of state beyond which a query that may run anywhere moves to Spark."""
+    local_bytes: int | None = None
+    """Bytes of state beyond which a query that may run anywhere moves to Spark; None is an eighth of the memory.
+
+    On one machine Spark never overtakes the database beside the driver, however many rows there are. What can run out
+    is memory: joins hold their rows several times, and executors elsewhere bring their own.
+    """
     session: SparkSession | None = None
     linger: float = 0.0
     """Seconds that a batch waits for more to come: fewer and larger batches."""
@@ -121,7 +132,7 @@ class LiveQuery:
             enrol=self._enrol,
             forget_static=self._roster.forget_static,
         )
-        self._written = 0.0
+        self._written = self._looked = 0.0
 
     def _registered(self, name: str, planned: Plan, version: int = 1) -> Registered:
         """Return a query with the partitions of its streams: it does not wait for others."""
@@ -171,10 +182,13 @@ class LiveQuery:
         """Let Spark evaluate queries whose windows have outgrown the driver. No report is lost: the state stays."""
         if self.settings.placement is not Placement.AUTO:
             return
+        most = self.settings.local_bytes
+        if most is None:
+            most = psutil.virtual_memory().total // _SHARE
         moved = {}
         for name, member in self.runner.members.items():
             stepper = member.stepper
-            if isinstance(stepper.placed, Local) and member.state.size > self.settings.local_rows:
+            if isinstance(stepper.placed, Local) and _bytes(member.state) > most:
                 stack = ExitStack()
                 placed = stack.enter_context(Spark(self._session()))
                 moved[name] = Stepper(stepper.query, stepper.static, placed)
@@ -218,20 +232,21 @@ class LiveQuery:
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Run until all streams have ended, or somebody stops it."""
-        try:
-            self.runner.open()
-            for each in self.inputs:
-                each.source.start(self._woken.set)
-            with self._turn_lock:
-                self._running = True
-            ready()
-            if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
-                self._run_on_spark()
-            else:
-                self._run_here()
-            self._write_status(force=True)
-        finally:
-            self.close()
+        with answering():
+            try:
+                self.runner.open()
+                for each in self.inputs:
+                    each.source.start(self._woken.set)
+                with self._turn_lock:
+                    self._running = True
+                ready()
+                if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
+                    self._run_on_spark()
+                else:
+                    self._run_here()
+                self._write_status(force=True)
+            finally:
+                self.close()
 
     def _run_here(self) -> None:
         while not self._stopping.is_set() and not self.runner.is_over:
@@ -434,7 +449,7 @@ class LiveQuery:
                 turn()
             except UsageError as error:  # somebody else was quicker: the one who asked is told, nobody else
                 done.set_exception(error)
-            except BaseException as error:
+            except BaseException as error:  # the one who asked is told, and the driver ends by it
                 done.set_exception(error)
                 raise
             else:
@@ -449,7 +464,10 @@ class LiveQuery:
 
     def _turn(self) -> None:
         """Do between two batches what somebody asked for, and what has become necessary."""
-        self._move()
+        now = time.monotonic()
+        if now - self._looked > _LOOK_EVERY:
+            self._looked = now
+            self._move()
         with self._turn_lock:
             turns, self._turns = self._turns, []
         for at, (_, turn) in enumerate(turns):
@@ -480,6 +498,11 @@ class LiveQuery:
         if force or now - self._written > _STATUS_EVERY:
             self._written = now
             self.checkpoint.write(STATUS, json.dumps(self.status()).encode())
+
+
+def _bytes(state: State) -> int:
+    """Return how many bytes the rows of a state take."""
+    return sum(int(piece.events.nbytes) for pieces in state.pieces.values() for piece in pieces)
 
 
 def fingerprint(plan: Plan) -> str:

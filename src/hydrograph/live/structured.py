@@ -7,8 +7,10 @@ So Spark's own progress may be written behind, which saves most of the time of a
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -218,6 +220,33 @@ def reachable_inputs(inputs: Sequence[Input], urls: Sequence[str], logs: Sequenc
         logged = isinstance(each.source, LoggedSource)
         found.append(Reachable(number, each.stream.value, url, each.number, log, logged, bad))
     return found
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Make an error of it that says so when Spark's Java process is gone, and of what Java has to say otherwise."""
+    try:
+        yield
+    except Exception as error:
+        found = _java_error(error)
+        if found is None:
+            raise
+        raise found from error
+
+
+def _java_error(error: Exception) -> RunError | None:
+    if "py4j" not in sys.modules:  # no Java was ever spoken with, and to import what speaks with it takes time
+        return None
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+
+    if isinstance(error, Py4JJavaError):
+        return RunError(f"Spark failed: {str(error.java_exception).strip().splitlines()[0][:500]}")
+    if isinstance(error, Py4JError | ConnectionError):
+        return RunError(
+            "Spark's Java process does not answer any more: it was killed, or has run out of memory; "
+            "start again, nothing is lost"
+        )
+    return None
 
 
 def query_error(query: StreamingQuery) -> RunError:
