@@ -6,15 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from live_changes import Group
 
 from hydrograph import api
+from hydrograph.cli.status import command as status
 from hydrograph.errors import HydrographError, RunError, UsageError
 from hydrograph.live.files import LocalFiles
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.sink import read_units
+from hydrograph.live.step import Stepper
 from hydrograph.runtime.placement.local import Local
 
 HISTORIES = int(os.environ.get("HYDROGRAPH_CHANGES", "60"))
@@ -167,3 +171,42 @@ def test_what_can_not_be_added_does_not_touch_the_others(tmp_path: Path, text: s
     with pytest.raises(UsageError, match="does not run"):
         live.add(OBJECTS, name="other")
     assert site.found() == {("query", 1): [10]}
+
+
+def test_a_query_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path)
+    live = site.start()
+    live.add(OBJECTS, name="other")
+    site.send(live, 2)
+    works = Stepper.work
+
+    def work(stepper: Stepper, *given: Any) -> Any:
+        if stepper.query.name == "other":
+            raise RunError("out of luck")
+        return works(stepper, *given)
+
+    monkeypatch.setattr(Stepper, "work", work)
+    site.send(live, 2)
+    assert live.status()["failed"] == {"other": "RunError: out of luck"}
+    assert live.queries == {"query": 1}
+    live.stop()
+    shown = CliRunner().invoke(status, [str(tmp_path / "checkpoint")]).stdout
+    assert "other: failed: RunError: out of luck" in shown
+    live = site.start()
+    assert live.queries == {"query": 1}
+    assert live.status()["failed"] == {"other": "RunError: out of luck"}
+    monkeypatch.undo()
+    assert live.add(OBJECTS, name="other") == ("other", 2)
+    site.send(live, 2)
+    assert not live.status()["failed"]
+    live.stop()
+    assert site.found() == {("query", 1): [10, 20, 30, 40, 50], ("other", 1): [10], ("other", 2): [50]}
+
+
+def test_a_query_alone_that_fails_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path)
+    live = site.start()
+    monkeypatch.setattr(Stepper, "work", lambda *_: (_ for _ in ()).throw(RunError("out of luck")))
+    live.streams[STREAM].send(1, "<urn:s> <urn:p> <urn:o> .")
+    with pytest.raises(RunError, match="out of luck"):
+        live.wait(30)

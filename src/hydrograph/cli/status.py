@@ -24,5 +24,12 @@ def command(*, checkpoint: str, as_json: bool) -> None:
         return
     click.echo(live_line(status))
     click.echo(f"placement {status['placement']}, batch {status['batch']}, written {age(status):.0f} s ago")
+    if len(status["queries"]) > 1 or status["failed"]:
+        for name, each in status["queries"].items():
+            lag = "-" if each["lag_ms"] is None else f"{each['lag_ms']} ms"
+            where = f"{each['placement']}, version {each['version']}"
+            click.echo(f"  {name}: {each['reports']} reports, lag {lag}, {each['state_rows']:,} rows, {where}")
+        for name, words in status["failed"].items():
+            click.echo(f"  {name}: failed: {words}")
     steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())
     click.echo(f"milliseconds of the last batch: {steps}")

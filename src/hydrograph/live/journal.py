@@ -62,7 +62,8 @@ class Journal:
         """Return where to go on; `standing` is how much of each segment of results is whole."""
         outcomes, batches = self._read()
         good = [number for number, outcome in outcomes.items() if _stands(outcome, standing)]
-        decided = {number: each.batch for number, each in outcomes.items()} | batches
+        # What came of a batch knows better than what was decided: a query may have failed in it.
+        decided = batches | {number: each.batch for number, each in outcomes.items()}
         if outcomes and not good and 1 not in decided:
             newest = outcomes[max(outcomes)]
             raise RunError(

@@ -491,6 +491,7 @@ class LiveQuery:
             **self.runner.progress.as_dict(),
             **together([*queries.values()]),
             "queries": queries,
+            "failed": dict(self.runner.failed),
         }
 
     def _write_status(self, *, force: bool = False) -> None:

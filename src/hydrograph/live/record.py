@@ -131,6 +131,8 @@ class Outcome:
     records: Mapping[str, Record] = field(default_factory=dict)
     segments: Mapping[str, int] = field(default_factory=dict)
     """How many bytes of each segment of results stand."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Queries that could not be answered and run no more, with the reason."""
 
 
 class TornError(RunError):
@@ -180,7 +182,7 @@ def read_outcome(data: bytes, about: Mapping[str, Any]) -> Outcome:
     given = _opened(data, "done", about)
     records = {name: _record(each) for name, each in given["records"].items()}
     batch = _batch(given["batch"], {name: each.decision for name, each in records.items()})
-    return Outcome(batch=batch, records=records, segments=given["segments"])
+    return Outcome(batch=batch, records=records, segments=given["segments"], failed=given["failed"])
 
 
 def _batch(given: dict[str, Any], decisions: Mapping[str, Decision]) -> Batch:

@@ -5,7 +5,8 @@ came of it. Whoever starts again reads the log from the oldest offset that matte
 
 Several queries may share the sources. Each has its own step, state and watermark; the batches and their records are
 common. A query that is added, changed or removed, and static data that is replaced, is a batch without rows (S40, S27):
-written down like any other, and so the same after a restart.
+written down like any other, and so the same after a restart. A query that can not be answered is removed, with its
+reason in the record, and does not stop the others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hydrograph.errors import RunError
+import duckdb
+
+from hydrograph.errors import HydrographError, RunError
 from hydrograph.live.arrivals import Arrival, Partition, partition_of
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
@@ -29,6 +32,7 @@ from hydrograph.live.state import State
 from hydrograph.live.step import Stepper
 from hydrograph.live.units import Unit
 from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
 
 Out = Callable[[Unit], None]
 """Gets each unit; the last ones may come again after a crash, with the same key and the same text."""
@@ -111,6 +115,8 @@ class Runner:
     members: Mapping[str, Member] = field(init=False)
     batch: Batch = field(init=False, default_factory=Batch)
     segments: Mapping[str, int] = field(init=False, default_factory=dict)
+    failed: Mapping[str, str] = field(init=False, default_factory=dict)
+    """Queries that could not be answered and run no more, with the reason."""
     progress: Progress = field(init=False, default_factory=Progress)
     _lease: Lease = field(init=False)
     _journal: Journal = field(init=False)
@@ -159,7 +165,7 @@ class Runner:
             )
 
     def _resume(self, outcome: Outcome) -> None:
-        self.batch, self.segments = outcome.batch, outcome.segments
+        self.batch, self.segments, self.failed = outcome.batch, outcome.segments, outcome.failed
         members = {}
         for name, member in self._members_of(outcome.batch).items():
             record = outcome.records[name]
@@ -288,10 +294,18 @@ class Runner:
 
     def _work(self, arrivals: Sequence[Arrival], batch: Batch, members: Mapping[str, Member], watch: Stopwatch) -> None:
         after: dict[str, Member] = {}
+        failed = {name: words for name, words in self.failed.items() if name not in batch.queries}
         units: list[Unit] = []
         for name, member in members.items():
             own = [arrival for arrival in arrivals if member.own([arrival.name])]
-            state, found, record = member.stepper.work(member.state, own, member.record, batch.decisions[name])
+            try:
+                state, found, record = member.stepper.work(member.state, own, member.record, batch.decisions[name])
+            except (HydrographError, duckdb.Error, MemoryError) as error:
+                # Spark may fail because a machine does, and a query alone is all there is: both stop, to go on later.
+                if not isinstance(member.stepper.placed, Local) or not {*members} - {*failed, name}:
+                    raise
+                failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+                continue
             after[name] = replace(member, state=state, record=record)
             units += found
         watch.lap("execute")
@@ -306,8 +320,13 @@ class Runner:
         reach("written")
         self._lease.check()
         records = {name: member.record for name, member in after.items()}
-        self._journal.done(Outcome(batch=batch, records=records, segments=self.segments))
-        self.members, self.batch = after, batch
+        batch = replace(
+            batch,
+            queries={name: enrolled for name, enrolled in batch.queries.items() if name in after},
+            decisions={name: decision for name, decision in batch.decisions.items() if name in after},
+        )
+        self._journal.done(Outcome(batch=batch, records=records, segments=self.segments, failed=failed))
+        self.members, self.batch, self.failed = after, batch, failed
         watch.lap("commit")
         reach("done")
         self._forget(records.values())

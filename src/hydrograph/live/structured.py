@@ -138,6 +138,17 @@ def register_source(session: SparkSession, name: str, inputs: Sequence[Reachable
 
 
 @dataclass(slots=True)
+class _Call:
+    """What Spark calls; it keeps that for ever, and so must not hold on to a driver that has stopped."""
+
+    driver: StructuredDriver | None
+
+    def __call__(self, frame: DataFrame, _: int) -> None:
+        if self.driver is not None:
+            self.driver.batch(frame)
+
+
+@dataclass(slots=True)
 class StructuredDriver:
     """A runner that is called by Spark, and between its calls by `tick` for what has no rows: silence and ends."""
 
@@ -148,13 +159,15 @@ class StructuredDriver:
     checkpoint: str
     asynchronous: bool = True
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _call: _Call = field(init=False)
 
     def start(self) -> StreamingQuery:
         """Let Spark call the step from now on."""
         name = f"hydrograph_live_{id(self)}"
         register_source(self.session, name, self.reachable)
         frame = self.session.readStream.format(name).load()
-        writer = frame.writeStream.foreachBatch(self._batch).option("checkpointLocation", self.checkpoint)
+        self._call = _Call(self)
+        writer = frame.writeStream.foreachBatch(self._call).option("checkpointLocation", self.checkpoint)
         if self.asynchronous:
             writer = (
                 writer.option("asyncProgressTrackingEnabled", "true")
@@ -163,7 +176,8 @@ class StructuredDriver:
             )
         return writer.trigger(processingTime="0 seconds").start()
 
-    def _batch(self, frame: DataFrame, _: int) -> None:
+    def batch(self, frame: DataFrame) -> None:
+        """Work off what Spark has read."""
         watch = Stopwatch()
         table = frame.toArrow()
         watch.lap("read")
@@ -200,10 +214,10 @@ class StructuredDriver:
         with self._lock:
             work()
 
-    @staticmethod
-    def stop(query: StreamingQuery) -> None:
+    def stop(self, query: StreamingQuery) -> None:
         """Let Spark call no more."""
         query.stop()
+        self._call.driver = None
 
     def tick(self) -> None:
         """Look for sources that have ended or are silent, when everything they gave has been worked off."""

@@ -21,8 +21,10 @@ from hydrograph.bench.live.accidents import clock_jumps, disk_full, socket_cut, 
 from hydrograph.bench.live.site import STRUCK, Site
 from hydrograph.live.failpoints import POINTS
 
-_PATIENCE = 60.0
-"""Seconds within which a driver has to be back, or to give up aloud."""
+_READY = 60.0
+"""Seconds within which a driver has to be back after a fault."""
+_PATIENCE = 240.0
+"""Seconds that a driver is given to get somewhere, on a machine that may be busy with others."""
 _ON_SPARK = ("--driver", "spark", "--memory", "1g")
 
 
@@ -34,7 +36,7 @@ class Tally:
     lost: int = 0
     doubled: int = 0
     slowest: float = 0.0
-    """Seconds of the slowest run that went on after a fault, to the end of the stream."""
+    """Seconds that the slowest driver took from its start after a fault until it answered again."""
     problems: list[str] = field(default_factory=list)
 
     def judge(self, site: Site, what: str) -> None:
@@ -47,12 +49,15 @@ class Tally:
     def finish(self, site: Site, what: str, *options: str) -> None:
         """Let a driver go on to the end of the stream."""
         site.give(site.files)
-        started = time.monotonic()
-        ran = site.run(None, *options)
-        spent = time.monotonic() - started
+        with site.driver(None, *(options or ("--placement", "local"))) as driver:
+            started = time.monotonic()
+            while driver.poll() is None and not site.answers(driver.pid):
+                time.sleep(0.1)
+            spent = time.monotonic() - started
+            _, err = driver.communicate(timeout=_PATIENCE)
         self.slowest = max(self.slowest, spent)
-        if ran.returncode or spent > _PATIENCE:
-            self.problems.append(f"{what}: exit {ran.returncode} after {spent:.0f} s\n{ran.stderr}")
+        if driver.returncode or spent > _READY:
+            self.problems.append(f"{what}: back after {spent:.0f} s, exit {driver.returncode}\n{err}")
         self.judge(site, what)
 
 
@@ -95,7 +100,7 @@ def kill_executors(root: Path, seed: int, tally: Tally) -> None:
     options = (*_ON_SPARK, "--placement", "spark", "--master", "local-cluster[2,1,1024]")
     started = time.monotonic()
     with site.driver(strikes, *options) as driver:
-        while driver.poll() is None and time.monotonic() - started < 5 * _PATIENCE:
+        while driver.poll() is None and time.monotonic() - started < 2 * _PATIENCE:
             time.sleep(1.0)
             site.give(1)  # a batch or so each, so that there is one for every strike
         driver.terminate()
@@ -153,7 +158,7 @@ def main(kills: int, seed: int, only: tuple[str, ...]) -> None:
                 click.echo(problem)
             outcome = "as it should be" if len(tally.problems) == known else "failed"
             click.echo(f"{name} {number + 1}: {tally.kills - before} kills, {spent:.0f} s, {outcome}")
-    click.echo(f"slowest run after a fault: {tally.slowest:.1f} s from its start to the end of the stream")
+    click.echo(f"back after a fault within {tally.slowest:.1f} s")
     click.echo(f"faults: {tally.kills} kills, {tally.lost} lost, {tally.doubled} doubled")
     if tally.problems:
         sys.exit(1)

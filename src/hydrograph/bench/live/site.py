@@ -13,8 +13,10 @@ from pathlib import Path
 from random import Random
 
 from hydrograph import api
+from hydrograph.errors import UsageError
 from hydrograph.live.failpoints import VARIABLE
 from hydrograph.live.files import LocalFiles
+from hydrograph.live.query import read_status
 from hydrograph.live.sink import read_units
 
 STRUCK = "hydrograph: struck"
@@ -70,6 +72,13 @@ class Site:
     def begun(self) -> int:
         """How many of the last batches have been begun."""
         return len([*(self.root / "checkpoint" / "batches").glob("*.begin")])
+
+    def answers(self, pid: int) -> bool:
+        """Tell whether a driver runs and has said so in its status."""
+        try:
+            return int(read_status(str(self.root / "checkpoint"))["pid"]) == pid
+        except UsageError:
+            return False  # nobody has ever run here
 
     def command(self, *options: str, stream: str = "in") -> list[str]:
         """Return the command of a driver."""
