@@ -41,13 +41,24 @@ def test_some_parts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_before_and_after_side_by_side(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "150")
     text = explained(capsys, str(ROOMS / "hot.rq"), "--side-by-side")
-    assert headings(text) == ["text", "windows", "algebra | optimized", "spark-sql | duckdb-sql", "kernels"]
+    assert headings(text) == ["text", "windows", "algebra | optimized", "spark-sql | duckdb-sql", "kernels", "live"]
     lines = text[text.index("-- algebra") :].splitlines()[1:]
     assert lines[0].split() == ["(project", "(?sensor", "?t)", "(project", "(?sensor", "?t)"]
     columns = text[text.index("-- spark-sql") : text.index("-- kernels")].splitlines()[1:]
     assert all(len(line) <= 150 for line in columns)
     assert any(line[74:75] == "|" for line in columns)
     assert any(line[74:75] == " " and line[76:].strip() for line in columns)
+
+
+def test_how_a_live_query_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explained(capsys, str(ROOMS / "hot.rq"), "--part", "live")
+    assert "incremental: keeps the rows of q" in text
+    assert "made again for each report: nothing" in text
+    text = explained(capsys, str(ROOMS / "mean.rq"), "--part", "live")
+    assert "made again for each report: q" in text
+    changing = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 10s STEP 5s] { WINDOW <urn:w> { ?s ?p ?o } }"
+    text = explained(capsys, "-q", changing, "--report", "content-change", "--part", "live")
+    assert "whole windows: its reports form no grid" in text
 
 
 def test_two_queries(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ def test_answers_go_to_standard_output_or_to_results(tmp_path: Path) -> None:
     shown = CliRunner().invoke(status, [checkpoint])
     assert f"{len(site.expected())} reports" in shown.stdout
     assert "placement local" in shown.stdout
+    assert "is evaluated so: incremental: keeps the rows of q" in shown.stdout
     said = json.loads(CliRunner().invoke(status, [checkpoint, "--json"]).stdout)
     assert said["used"] + said["late_partial"] + said["late_dropped"] + said["outside"] == len(site.lines)
     assert set(said["milliseconds"]) == {"wait", "read", "decode", "plan", "execute", "write", "commit"}

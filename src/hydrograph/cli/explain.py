@@ -18,13 +18,14 @@ from hydrograph.cli.inputs import static_of, stream_options, streams_of
 from hydrograph.cli.texts import argument_text, query_text, text_argument
 from hydrograph.compile.print import Target
 from hydrograph.language import dialect_of
+from hydrograph.live.evaluate import evaluation_of
 from hydrograph.runtime.explain import kernels_in_words, windows_in_words
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.streams.sources import open_stream
 from hydrograph.windows.profile import Habits
 
 SPARK_PLAN = "spark-plan"
-PARTS = ("text", "windows", "algebra", "optimized", "spark-sql", "duckdb-sql", "kernels", SPARK_PLAN)
+PARTS = ("text", "windows", "algebra", "optimized", "spark-sql", "duckdb-sql", "kernels", "live", SPARK_PLAN)
 """The parts of an explanation, from what the user wrote to what Spark does; the last takes a JVM and only if asked."""
 
 _BESIDE = {"algebra": "optimized", "spark-sql": "duckdb-sql"}
@@ -100,6 +101,7 @@ def _sections(text: str, language: str, query: api.Query, t0: int | None) -> dic
         "spark-sql": spark,
         "duckdb-sql": duckdb,
         "kernels": kernels_in_words(duckdb),
+        "live": evaluation_of(planned),
     }
 
 

@@ -31,5 +31,7 @@ def command(*, checkpoint: str, as_json: bool) -> None:
             click.echo(f"  {name}: {each['reports']} reports, lag {lag}, {each['state_rows']:,} rows, {where}")
         for name, words in status["failed"].items():
             click.echo(f"  {name}: failed: {words}")
+    for name, each in status["queries"].items():
+        click.echo(f"{name} is evaluated so: {each['evaluation']}")
     steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())
     click.echo(f"milliseconds of the last batch: {steps}")

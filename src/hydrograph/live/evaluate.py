@@ -33,6 +33,7 @@ from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Facts, Plan
 from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, Row, RowsByRank
+from hydrograph.streams.schema import TRIPLES
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Held
@@ -303,6 +304,13 @@ class Evaluator:
         if self.plan.profile.r2s_set:
             return list(set(more) - set(less))
         return list((Counter(more) - Counter(less)).elements())
+
+
+def evaluation_of(plan: Plan) -> str:
+    """Return how a live query would be evaluated beside the driver, for people; static data of every kind is there."""
+    static = StaticGraphs(TRIPLES.empty_table(), {})
+    with Local(1, small=True) as placed:
+        return Evaluator(plan if plan.is_placed else plan.starting(0), static, placed).evaluation
 
 
 def _has_repeats(rows: pa.Table) -> bool:

@@ -217,7 +217,7 @@ class Incremental:
     def explained(self) -> str:
         """Return what is kept, for people."""
         kept = ", ".join(step.name for step in self.followed) or "nothing"
-        return f"keeps the rows of {kept}; evaluated for each report: {', '.join(self._again) or 'nothing'}"
+        return f"keeps the rows of {kept}; made again for each report: {', '.join(self._again) or 'nothing'}"
 
 
 _PREFIX = "kept_"

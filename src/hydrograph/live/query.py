@@ -484,6 +484,7 @@ class LiveQuery:
         for name, member in self.runner.members.items():
             placement = "local" if isinstance(member.stepper.placed, Local) else "spark"
             queries[name] = query_status(member.record, member.state, member.stepper.query.version, placement)
+            queries[name]["evaluation"] = member.stepper.evaluation
         return {
             "query": self.name,
             "pid": os.getpid(),

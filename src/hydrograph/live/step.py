@@ -252,6 +252,11 @@ class Stepper:
         if self._evaluator is not None:
             self._evaluator.replace_static(static)
 
+    @property
+    def evaluation(self) -> str:
+        """How reports are evaluated, for people."""
+        return "waits for its first element" if self._evaluator is None else self._evaluator.evaluation
+
     def _evaluator_at(self, t0: int) -> Evaluator:
         if self._evaluator is None:
             plan = self.query.plan

@@ -21,14 +21,23 @@ STREAM = "urn:bench:stream"
 STEP = 1_000
 _SLICE = 20
 """Milliseconds of the stream that are handed over together."""
+_PASSING = 5_000
 _PREFIX = "PREFIX : <urn:bench:>"
-_WINDOW = "FROM NAMED WINDOW :w ON :stream [RANGE 5s STEP 1s]"
+_SPAN = "RANGE 5s STEP 1s"
+_WINDOW = f"FROM NAMED WINDOW :w ON :stream [{_SPAN}]"
+_CHAIN = "WINDOW :w { ?a :p ?b . ?b :q ?c . ?c :r ?d }"
 QUERIES = {
     "filter": f"{_PREFIX} SELECT ?a ?b {_WINDOW} WHERE {{ WINDOW :w {{ ?a :p ?b FILTER(?b = :n7 || ?b = :n8) }} }}",
-    "join": f"{_PREFIX} SELECT ?a ?b ?c ?d {_WINDOW} WHERE {{ WINDOW :w {{ ?a :p ?b . ?b :q ?c . ?c :r ?d }} }}",
+    "join": f"{_PREFIX} SELECT ?a ?b ?c ?d {_WINDOW} WHERE {{ {_CHAIN} }}",
     "hybrid": f"{_PREFIX} SELECT ?a ?b ?kind {_WINDOW} WHERE {{ WINDOW :w {{ ?a :p ?b }} ?b :kind ?kind }}",
     "aggregate": f"{_PREFIX} SELECT ?p (COUNT(*) AS ?n) {_WINDOW} WHERE {{ WINDOW :w {{ ?a ?p ?b }} }} GROUP BY ?p",
 }
+GROWING = {
+    "join": QUERIES["join"],
+    "count": f"{_PREFIX} SELECT (COUNT(*) AS ?n) {_WINDOW} WHERE {{ {_CHAIN} }}",
+    "aggregate": QUERIES["aggregate"],
+}
+"""Queries whose cost is compared over windows of several lengths: all answers, or a number that is made of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +48,22 @@ class Slice:
     events: pa.Table
 
 
-def slices(rate: int, milliseconds: int, seed: int = 1) -> Iterator[Slice]:
-    """Return a stream of three predicates over many nodes, in slices of equal length."""
+def slices(rate: int, milliseconds: int, seed: int = 1, *, passing: bool = False) -> Iterator[Slice]:
+    """Return a stream of three predicates over many nodes, in slices of equal length.
+
+    Nodes that are `passing` are spoken of for five seconds and then no more, so that a longer window does not make more
+    of each triple.
+    """
     rng = np.random.default_rng(seed)
-    nodes = [f"<urn:bench:n{number}>" for number in range(max(1000, 6 * rate))]
+    pool = max(1000, 6 * rate)
+    nodes = [f"<urn:bench:n{number}>" for number in range(pool + (pool * milliseconds // _PASSING if passing else 0))]
     node_ids = np.array([encode_text(text).id for text in nodes], np.int64)
     names = [f"<urn:bench:{name}>" for name in "pqr"]
     name_ids = np.array([encode_text(text).id for text in names], np.int64)
     node_texts, name_texts = pa.array(nodes), pa.array(names)
     number, each = 0, rate * _SLICE // 1000
     for start in range(0, milliseconds, _SLICE):
-        s, o = rng.integers(0, len(nodes), (2, each))
+        s, o = rng.integers(0, pool, (2, each)) + (pool * start // _PASSING if passing else 0)
         p = rng.integers(0, 3, each)
         t = start + np.arange(each) * _SLICE // each
         columns = {
@@ -95,6 +109,8 @@ class Measured:
     reports: int = 0
     rows: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
+    """Microseconds of processor time for each triple of the last third of the run, player and log included."""
 
     def percentile(self, share: float) -> float:
         """Return the latency that such a share does not exceed."""
@@ -112,6 +128,17 @@ class Measured:
 
 def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop", warm: int = 6) -> Measured:
     """Play a stream at a rate to one live query, and note when its reports come; the first `warm` are left out."""
+    static = static_kinds(rate) if query == "hybrid" else None
+    return _played(QUERIES[query], list(slices(rate, 1000 * seconds)), static, placement, driver, warm)
+
+
+def grown(query: str, rate: int, seconds: int, span: str, *, placement: str) -> Measured:
+    """Play a stream of passing nodes to a query with another window."""
+    text = GROWING[query].replace(_SPAN, span)
+    return _played(text, list(slices(rate, 1000 * seconds, passing=True)), None, placement, "loop", 0)
+
+
+def _played(text: str, parts: list[Slice], static: pa.Table | None, placement: str, driver: str, warm: int) -> Measured:
     given: dict[int, float] = {}
     found: dict[int, float] = {}
     rows = 0
@@ -121,10 +148,8 @@ def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str 
         found[unit.report.t] = time.perf_counter()
         rows += len(unit.report.rows)
 
-    parts = list(slices(rate, 1000 * seconds))
-    static = static_kinds(rate) if query == "hybrid" else None
     with tempfile.TemporaryDirectory(prefix="hydrograph-bench-") as directory:
-        live = api.query(QUERIES[query]).start(
+        live = api.query(text).start(
             {STREAM: "push:"},
             static,
             checkpoint=f"{directory}/checkpoint",
@@ -136,7 +161,10 @@ def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str 
         stream = live.streams[STREAM]
         measured = Measured()
         started = time.perf_counter()
+        late, spent = parts[2 * len(parts) // 3].start, 0.0
         for part in parts:
+            if part.start == late:
+                spent = time.process_time()
             due = started + part.start / 1000
             wait = due - time.perf_counter()
             if wait > 0:
@@ -146,6 +174,8 @@ def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str 
                 given[part.start] = time.perf_counter()
             stream.send_table(part.events)
         measured.seconds = time.perf_counter() - started
+        triples = sum(part.events.num_rows for part in parts if part.start >= late)
+        measured.cpu = 1e6 * (time.process_time() - spent) / triples
         stream.end()
         live.wait()
         measured.steps = dict(live.runner.progress.totals)
