@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from live_faults import MemoryFiles, MemorySource
+from live_faults import DeadError, MemoryFiles, MemorySource
 from live_histories import DISORDER, History, random_history
 
 from hydrograph.algebra.queries import StreamOperator
@@ -152,38 +153,68 @@ class Group:
         )
         self.runner.open()
 
+    def _attempt(self, action: Callable[[], object]) -> None:
+        """Do something; now and then a write in it fails, the driver dies and another one goes on."""
+        files = self.rng.choice((self.checkpoint, self.results))
+        if self.rng.random() < 0.4:
+            files.fails, files.half = files.changes + self.rng.randrange(1, 4), self.rng.random() < 0.5
+        try:
+            action()
+        except DeadError:
+            files.fails = None
+            self.did.append("death")
+            self.start()
+        files.fails = None
+
     def change(self) -> None:
         """Let something happen between two batches."""
         running = [self.lived[name, member.stepper.query.version] for name, member in self.runner.members.items()]
         kind = self.rng.choice(("add", "remove", "replace", "static", "restart", "nothing"))
         if kind == "add" and len(running) < len(self.databases):
             free = set(range(len(self.databases))) - {int(each.name[1:]) for each in running}
-            name = f"q{min(free)}"
-            versions = [version for known, version in self.lived if known == name]
-            self.runner.add(self._enlist(name, max(versions, default=0) + 1).member(self._database(name)))
+            self._add(f"q{min(free)}")
         elif kind == "remove" and running:
             gone = self.rng.choice(running)
             self._end(gone)
-            self.runner.remove(gone.name)
+            self._attempt(lambda: self.runner.remove(gone.name))
+            if self._runs(gone):
+                gone.end = None
         elif kind == "replace" and running:
             gone = self.rng.choice(running)
             self._end(gone)
-            version = max(version for known, version in self.lived if known == gone.name) + 1
-            self.runner.add(self._enlist(gone.name, version).member(self._database(gone.name)))
+            self._add(gone.name)
+            if self._runs(gone):
+                gone.end = None
         elif kind == "static" and (able := [each for each in running if self._takes_static(each)]):
-            chosen = self.rng.choice(able)
-            other = replace(chosen.case.static, default=random_graph(self.rng, 6))
-            case = replace(chosen.case, static=other)
-            chosen.replaced = (len(self.found(chosen)), case)
-            static = History(case, (), LATENESS).static()
-            member = self.runner.members[chosen.name]
-            stepper = Stepper(member.stepper.query, static, member.stepper.placed)
-            self.runner.replace_static({chosen.name: (stepper, static_fingerprint(static))})
+            self._replace_static(self.rng.choice(able))
         elif kind == "restart":
             self.start()
         else:
             return
         self.did.append(kind)
+
+    def _runs(self, lived: Lived) -> bool:
+        """Tell whether a version of a query is among those that run."""
+        member = self.runner.members.get(lived.name)
+        return member is not None and member.stepper.query.version == lived.version
+
+    def _add(self, name: str) -> None:
+        versions = [version for known, version in self.lived if known == name]
+        lived = self._enlist(name, max(versions, default=0) + 1)
+        self._attempt(lambda: self.runner.add(lived.member(self._database(name))))
+        if not self._runs(lived):  # the driver died before it was written down
+            del self.lived[lived.name, lived.version]
+
+    def _replace_static(self, lived: Lived) -> None:
+        case = replace(lived.case, static=replace(lived.case.static, default=random_graph(self.rng, 6)))
+        lived.replaced = (len(self.found(lived)), case)
+        static = History(case, (), LATENESS).static()
+        graphs = static_fingerprint(static)
+        member = self.runner.members[lived.name]
+        stepper = Stepper(member.stepper.query, static, member.stepper.placed)
+        self._attempt(lambda: self.runner.replace_static({lived.name: (stepper, graphs)}))
+        if self.runner.members[lived.name].graphs != graphs:
+            lived.replaced = None
 
     def _takes_static(self, lived: Lived) -> bool:
         """Tell whether replay can say what it reports with two versions: one report for each window, on its own."""
@@ -200,7 +231,8 @@ class Group:
         for ends in self.batches:
             for stream, end in ends.items():
                 self.sources[stream].there = end
-            self.runner.once()
+            self._attempt(lambda: self.runner.once())
+            self.runner.once()  # what a driver that died has left
             self.change()
         for source in self.sources.values():
             source.over = True
