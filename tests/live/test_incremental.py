@@ -48,6 +48,13 @@ def placed() -> Iterator[Local]:
         yield database
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows be added with every batch, not only when a report needs them."""
+    monkeypatch.setattr(incremental, "EAGER", 1)
+    monkeypatch.setattr(incremental, "_SHARE", 2**40)
+
+
 def triple(s: str, p: str, o: str) -> Triple:
     return Triple(Iri(f"urn:{s}"), Iri(f"urn:{p}"), Iri(f"urn:{o}"))
 
@@ -106,6 +113,20 @@ def test_each_answer_is_made_once_however_many_windows_show_it(placed: Local) ->
     assert rows > 5 * made
 
 
+@pytest.mark.usefixtures("at_once")
+def test_what_is_kept_is_bounded_however_many_batches_a_window_has(placed: Local) -> None:
+    run, each = Run(JOIN, placed), 20
+    for t in range(0, 25_000, 100):
+        run.give(*[(t, triple(f"a{t}-{n}", "p", f"b{t}-{n}")) for n in range(each)])
+    window = 100 * each
+    assert window <= run.state.size <= 1.5 * window + 256
+    assert len(run.state.pieces[S]) < 40
+    (repeats,) = run.kept._repeats.values()
+    assert window <= len(repeats) <= 1.5 * window + 1024
+    assert run.kept.rows <= 1.5 * window + 1024
+    assert max(len(kept.runs) for kept in run.kept._kept.values()) < 40
+
+
 @pytest.mark.parametrize("text", [JOIN, COUNT])
 def test_every_term_begins_with_new_rows(text: str) -> None:
     query = api.query(text)
@@ -141,13 +162,6 @@ def test_what_comes_adds_what_was_not_there() -> None:
             for which, start, end in zip(new.ids[0], new.lo, new.hi, strict=True):
                 expected |= {(int(which), rank) for rank in range(start, end)}
         assert covered == Counter(expected)
-
-
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let rows be added with every batch, not only when a report needs them."""
-    monkeypatch.setattr(incremental, "EAGER", 1)
-    monkeypatch.setattr(incremental, "_SHARE", 2**40)
 
 
 @pytest.mark.usefixtures("at_once")

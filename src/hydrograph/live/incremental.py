@@ -23,6 +23,7 @@ from hydrograph.live.deltas import ALL, NEW, OLD, split
 from hydrograph.live.domain import Domain
 from hydrograph.live.prepared import Prepared, standing_table
 from hydrograph.live.repeats import Arrived, Repeats
+from hydrograph.live.runs import merge_newest
 from hydrograph.live.state import Piece, State
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
@@ -32,8 +33,10 @@ EAGER = 4096
 """Rows that wait at most, where windows are small."""
 _SHARE = 16
 """Rows that wait at most, as a part of the rows of the windows: reading those once is then spread over enough."""
-_RUNS = 12
+_LEAST = 1024
+"""Rows up to which a run of kept rows may always grow."""
 _SMALL = 65_536
+"""Rows up to which a run is copied into one block of memory; larger ones are only strung together."""
 _COLUMNS = [name for name in EVENTS.names if name not in ("t", "seq", "t_next")]
 
 
@@ -50,8 +53,7 @@ class Runs:
             self.empty = rows.slice(0, 0)
         if rows.num_rows:
             self.runs.append((rows, pc.max(rows.column("hi")).as_py()))
-        if len(self.runs) > _RUNS:
-            self.runs = [_joined(self.runs[at : at + 2]) for at in range(0, len(self.runs), 2)]
+            merge_newest(self.runs, lambda run: run[0].num_rows, _both, _LEAST)
 
     def forget(self, frontier: int) -> None:
         """Forget runs that no report from `frontier` on can show."""
@@ -66,11 +68,11 @@ class Runs:
         return sum(rows.num_rows for rows, _ in self.runs)
 
 
-def _joined(runs: list[tuple[pa.Table, int]]) -> tuple[pa.Table, int]:
-    table = pa.concat_tables([rows for rows, _ in runs])
+def _both(one: tuple[pa.Table, int], other: tuple[pa.Table, int]) -> tuple[pa.Table, int]:
+    table = pa.concat_tables([one[0], other[0]])
     if table.num_rows <= _SMALL:
         table = table.combine_chunks()
-    return table, max(last for _, last in runs)
+    return table, max(one[1], other[1])
 
 
 @dataclass(slots=True)

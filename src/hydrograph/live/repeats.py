@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from hydrograph.live.runs import merge_newest
 from hydrograph.live.watermark import Times
 
-_RUNS = 8
-"""Runs of arrivals after which neighbours are made one."""
+_LEAST = 1024
+"""Arrivals up to which a run may always grow."""
 Flags = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]
 
@@ -89,8 +90,7 @@ class Repeats:
         if adds.any():
             kept = new if adds.all() else new.where(adds)
             self._runs.append(_Run.of(keys[adds], kept))
-            if len(self._runs) > _RUNS:
-                self._runs = [_merged(self._runs[at : at + 2]) for at in range(0, len(self._runs), 2)]
+            merge_newest(self._runs, lambda run: len(run.keys), _both, _LEAST)
         return lo, hi, adds
 
     def forget(self, frontier: int) -> None:
@@ -139,7 +139,5 @@ class Repeats:
         return found_lo, found_hi
 
 
-def _merged(runs: list[_Run]) -> _Run:
-    if len(runs) == 1:
-        return runs[0]
-    return _Run.of(np.concatenate([run.keys for run in runs]), joined([run.arrived for run in runs]))
+def _both(one: _Run, other: _Run) -> _Run:
+    return _Run.of(np.concatenate((one.keys, other.keys)), joined([one.arrived, other.arrived]))

@@ -10,12 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.live.arrivals import Arrival, Partition
+from hydrograph.live.runs import merge_newest
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
 _PIECES = 24
 """Pieces of a stream after which neighbours are made one."""
+_LEAST = 256
+"""Rows up to which a piece may always grow."""
 _SMALL = 65_536
 """Rows up to which a piece is copied into one block of memory; larger ones are only strung together."""
 
@@ -77,16 +80,15 @@ class State:
 
 
 def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Return the pieces of each partition with every two neighbours as one.
-
-    Older pieces have been merged more often, so a row is copied a few times however long it stays; and since a piece
-    leaves as a whole, about as much is kept beyond what is needed as the oldest piece holds.
-    """
-    merged = []
+    """Return the pieces of each partition with neighbours of like size as one."""
+    merged: list[Piece] = []
     for partition in dict.fromkeys(piece.partition for piece in pieces):
-        own = [piece for piece in pieces if piece.partition == partition]
-        for first, *rest in (own[at : at + 2] for at in range(0, len(own), 2)):
-            merged.append(_both(first, rest[0]) if rest else first)
+        own: list[Piece] = []
+        for piece in pieces:
+            if piece.partition == partition:
+                own.append(piece)
+                merge_newest(own, lambda each: each.events.num_rows, _both, _LEAST)
+        merged += own
     return tuple(merged)
 
 
