@@ -130,6 +130,22 @@ def test_what_can_not_be_read_is_counted(tmp_path: Path) -> None:
     assert (status["used"], status["rejected"], status["late_dropped"]) == (2, 1, 0)
 
 
+def test_a_line_that_nobody_answers_is_tried_again_and_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    live = api.query(QUERY).start({STREAM: f"tcp://127.0.0.1:{port}?end=close"}, checkpoint=tmp_path / "checkpoint")
+    for _ in range(100):
+        if live.status()["troubles"]:
+            break
+        assert not live.wait(0.05)
+    assert live.status()["troubles"] == [f"tcp://127.0.0.1:{port}: Connection refused"]
+    with socket.create_server(("127.0.0.1", port)) as server:
+        connection, _ = server.accept()
+        connection.close()
+        assert live.wait(30)
+    assert live.status()["troubles"] == []
+
+
 def test_other_formats_come_through_a_socket(tmp_path: Path) -> None:
     tnt = tmp_path / "all.tnt"
     tnt.write_text("".join(line for line in LINES if "_:" not in line))

@@ -33,5 +33,7 @@ def command(*, checkpoint: str, as_json: bool) -> None:
             click.echo(f"  {name}: failed: {words}")
     for name, each in status["queries"].items():
         click.echo(f"{name} is evaluated so: {each['evaluation']}")
+    for words in status["troubles"]:
+        click.echo(f"  waits for {words}")
     steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())
     click.echo(f"milliseconds of the last batch: {steps}")

@@ -493,6 +493,11 @@ class LiveQuery:
             **together([*queries.values()]),
             "queries": queries,
             "failed": dict(self.runner.failed),
+            "troubles": [
+                each.source.trouble
+                for each in self.inputs
+                if isinstance(each.source, LoggedSource) and each.source.trouble
+            ],
         }
 
     def _write_status(self, *, force: bool = False) -> None:

@@ -87,7 +87,7 @@ def end_of(reachable: Reachable, known: int) -> int:
     for line in (files.read(INDEX) or b"").splitlines(keepends=True):
         try:
             unframed(line)
-        except TornError:
+        except TornError:  # just being written
             break
         seen += 1
     return seen

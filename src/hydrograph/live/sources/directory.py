@@ -58,7 +58,7 @@ class DirectorySource:
         for line in data.splitlines(keepends=True):
             try:
                 self._names.append(json.loads(unframed(line)))
-            except TornError:
+            except TornError:  # whoever wrote it died over it, before any of these files was read
                 break
             self._length += len(line)
         self._known = set(self._names)

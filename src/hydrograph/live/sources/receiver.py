@@ -34,6 +34,8 @@ class LoggedSource:
     receive: Callable[[LoggedSource], None] | None = None
     log: AppendLog = field(init=False)
     failure: Exception | None = field(init=False, default=None)
+    trouble: str | None = field(init=False, default=None)
+    """Why nothing comes at the moment, though it may yet; shown in the status."""
     stopping: threading.Event = field(init=False, default_factory=threading.Event)
     _over: bool = field(init=False, default=False)
     _wake: Wake = field(init=False, default=lambda: None)

@@ -33,10 +33,16 @@ def open_source(given: Given) -> LoggedSource:
         if server is not None:
             server.settimeout(_PATIENCE)
         while not source.stopping.is_set():
-            connection = _connected(server, host, port)
-            if connection is None:
+            try:
+                connection = socket.create_connection((host, port), 5.0) if server is None else server.accept()[0]
+            except TimeoutError:
+                source.trouble = f"{given.url}: nobody there"
+                continue
+            except OSError as error:  # nobody wants to yet, or the name is not known yet: tried again, and told
+                source.trouble = f"{given.url}: {error.strerror or error}"
                 source.stopping.wait(_PATIENCE)
                 continue
+            source.trouble = None
             with connection:
                 _take(source, connection)
             source.take_rest()
@@ -47,13 +53,6 @@ def open_source(given: Given) -> LoggedSource:
             server.close()
 
     return LoggedSource(given, receive)
-
-
-def _connected(server: socket.socket | None, host: str, port: int) -> socket.socket | None:
-    try:
-        return socket.create_connection((host, port), 5.0) if server is None else server.accept()[0]
-    except OSError:
-        return None  # nobody there yet, or nobody wants to: try again
 
 
 def _take(source: LoggedSource, connection: socket.socket) -> None:
