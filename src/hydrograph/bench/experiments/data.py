@@ -91,9 +91,9 @@ def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, mani
     folder = kept / f"{command[-1]}-{_digest(command, settings)}"
     if not (folder / manifest).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        shown = " ".join(_options({key: value for key, value in settings.items() if key != "data"}))
+        shown = " ".join(options_of({key: value for key, value in settings.items() if key != "data"}))
         say(f"hydrograph {' '.join(command)} {shown}")
-        line = [sys.executable, "-m", "hydrograph", *command, str(folder), *_options(settings)]
+        line = [sys.executable, "-m", "hydrograph", *command, str(folder), *options_of(settings)]
         ran = subprocess.run(line, capture_output=True, text=True, check=False)
         if ran.returncode:
             words = ran.stderr.strip()[-_WORDS:]
@@ -101,10 +101,10 @@ def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, mani
     return folder
 
 
-def _options(settings: Mapping[str, Any]) -> Iterator[str]:
+def options_of(settings: Mapping[str, Any]) -> Iterator[str]:
     """Return settings as options.
 
-    >>> list(_options({"max_users": 5, "static": False, "rate": {"posts": 10}}))
+    >>> list(options_of({"max_users": 5, "static": False, "rate": {"posts": 10}}))
     ['--max-users=5', '--no-static', '--rate=posts=10']
     """
     for key, value in settings.items():

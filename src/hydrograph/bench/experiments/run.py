@@ -51,12 +51,12 @@ def _given(test: Test, folder: Path, options: Options) -> tuple[Data, tuple[Pose
     """Return the data and the queries of a test."""
     kept = options.kept(folder)
     with options.timed("data"):
-        data = prepare(_world(test), test.seed, kept, options.say)
+        data = prepare(world_of(test), test.seed, kept, options.say)
         queries = posed(test, data, kept, options.say)
         return bound(data, queries, test.queries), queries
 
 
-def _world(test: Test) -> WorldPart:
+def world_of(test: Test) -> WorldPart:
     """Return the world of a test; where it names none, that of its set of queries."""
     world, name = test.world, test.queries.set
     if world.name is not None or world.folder is not None or world.streams or name is None:

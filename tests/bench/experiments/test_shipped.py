@@ -1,0 +1,55 @@
+"""Experiments that come with Hydrograph: all that they ask for is known, before hours are spent."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from hydrograph.bench.engines import registry
+from hydrograph.bench.experiments.data import options_of
+from hydrograph.bench.experiments.model import Test, read_experiment, shipped
+from hydrograph.bench.experiments.run import world_of
+from hydrograph.cli.generate import command as generate
+from hydrograph.cli.workload import command as workload
+from hydrograph.worlds.queries.load import query_set
+from hydrograph.worlds.registry import find_world
+from hydrograph.worlds.settings import read_settings
+
+TESTS = [(name, test) for name in shipped() for test in read_experiment(name).tests]
+
+
+def parsed(group: click.Group, name: str, settings: dict[str, object]) -> dict[str, object]:
+    """Return what a sub-command understands of the options that a run would call it with; it is not run."""
+    context = click.Context(group)
+    found = group.get_command(context, name)
+    assert found is not None
+    made = found.make_context(name, ["target", *options_of(settings)], parent=context)
+    return {key: value for key, value in made.params.items() if value not in (None, ())}
+
+
+@pytest.mark.parametrize(("name", "test"), TESTS, ids=lambda each: each.name if isinstance(each, Test) else each)
+def test_what_it_asks_for_is_known(name: str, test: Test) -> None:
+    for engine in test.engines:
+        registry.engine(engine)
+    if test.queries.set is not None:
+        assert set(test.queries.names) <= {query.name for query in query_set(test.queries.set)}
+    world = world_of(test)
+    if world.name is not None:
+        given = parsed(generate, world.name, {"seed": test.seed, **world.settings})
+        settings = find_world(world.name).settings
+        read_settings(settings, None, {key: value for key, value in given.items() if key in settings.model_fields})
+    if test.queries.workload:
+        parsed(workload, "shop", {"seed": test.seed, **test.queries.workload})
+    assert test.measure == "functional" or world.name or world.streams, name
+
+
+def test_an_unknown_setting_would_be_noticed() -> None:
+    with pytest.raises(click.UsageError, match="--colour"):
+        parsed(generate, "shop", {"colour": "red"})
+
+
+def test_photos_are_taken_in_the_social_networks_that_are_asked_about_them() -> None:
+    """Below `max_albums` means that 1 is none, and four of LSBench's queries would have nothing to answer."""
+    asked = [test for _, test in TESTS if test.queries.set == "lsbench" and not test.queries.names]
+    assert asked
+    assert all(test.world.settings.get("max_albums", 3) > 1 for test in asked)
