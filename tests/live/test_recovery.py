@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from live_faults import DAMAGES, DeadError, World
@@ -12,10 +13,13 @@ from hydrograph.algebra.queries import StreamOperator
 from hydrograph.errors import RunError
 from hydrograph.live import evaluate, failpoints, runner, sink
 from hydrograph.live.lease import FencedError
-from hydrograph.live.record import framed
+from hydrograph.live.record import Decision, Record, framed
 from hydrograph.live.runner import Runner
+from hydrograph.live.state import State
+from hydrograph.live.step import Stepper
 from hydrograph.live.units import Unit
 from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement.spark import Spark
 
 SEEDS = (5, 42, 13)
 """A grid, reports without one, and changes; see `test_the_seeds_are_what_they_are_said_to_be`."""
@@ -192,6 +196,31 @@ def test_what_a_driver_writes_that_wakes_up_too_late_does_not_count(
         assert world.lines(newer) == expected
         assert [text for _, text in sink.read_units(world.results)] == expected
         assert world.lines(world.go_on()) == expected
+
+
+@pytest.mark.parametrize(("on_spark", "fails", "survives"), [(True, 1, True), (True, 2, False), (False, 1, False)])
+def test_a_job_that_fails_on_spark_is_tried_again(
+    on_spark: bool, fails: int, survives: bool, placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = World(few(SEEDS[0]), placed).driver().founding
+    decision = member.stepper.decide(member.state, [], member.record)
+    if on_spark:
+        member.stepper.placed = Spark.__new__(Spark)  # no session: nothing is evaluated here
+    attempts = 0
+
+    def work(stepper: Stepper, state: State, arrivals: list[Any], record: Record, decision: Decision) -> Any:
+        nonlocal attempts
+        attempts += 1
+        if attempts <= fails:
+            raise RunError("the Spark job failed: an executor was lost")
+        return state, [], record
+
+    monkeypatch.setattr(Stepper, "work", work)
+    if survives:
+        assert member.worked([], decision) == (member.state, [], member.record)
+    else:
+        with pytest.raises(RunError, match="an executor was lost"):
+            member.worked([], decision)
 
 
 def test_a_checkpoint_of_another_query_is_refused(placed: Local) -> None:

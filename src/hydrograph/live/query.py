@@ -273,7 +273,7 @@ class LiveQuery:
         try:
             while not self._stopping.is_set() and not self.runner.is_over:
                 if not query.isActive:
-                    raise query_error(query)
+                    raise driver.failure or query_error(query)
                 driver.between(self._turn)
                 driver.tick()
                 self._write_status()

@@ -78,6 +78,19 @@ class Member:
         """Return those of some partitions that the query reads."""
         return tuple(name for name in names if name in self.stepper.query.partitions)
 
+    def worked(self, arrivals: Sequence[Arrival], decision: Decision) -> tuple[State, list[Unit], Record]:
+        """Return what the step makes of a batch; on Spark it is taken again if a job fails.
+
+        An executor that leaves may take rows with it that were kept there. The step depends on nothing but what it is
+        given, and the second attempt makes those rows anew; what fails twice fails.
+        """
+        try:
+            return self.stepper.work(self.state, arrivals, self.record, decision)
+        except RunError:
+            if isinstance(self.stepper.placed, Local):
+                raise
+            return self.stepper.work(self.state, arrivals, self.record, decision)
+
     def starting(self, number: int, ends: Mapping[Partition, int]) -> Member:
         """Return the query as one that begins behind a batch: what came before it does not exist for it (S40)."""
         own = {name: ends.get(name, 0) for name in self.stepper.query.partitions}
@@ -299,7 +312,7 @@ class Runner:
         for name, member in members.items():
             own = [arrival for arrival in arrivals if member.own([arrival.name])]
             try:
-                state, found, record = member.stepper.work(member.state, own, member.record, batch.decisions[name])
+                state, found, record = member.worked(own, batch.decisions[name])
             except (HydrographError, duckdb.Error, MemoryError) as error:
                 # Spark may fail because a machine does, and a query alone is all there is: both stop, to go on later.
                 if not isinstance(member.stepper.placed, Local) or not {*members} - {*failed, name}:

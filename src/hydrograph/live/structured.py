@@ -158,6 +158,8 @@ class StructuredDriver:
     session: SparkSession
     checkpoint: str
     asynchronous: bool = True
+    failure: Exception | None = field(init=False, default=None)
+    """What a batch has failed with."""
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     _call: _Call = field(init=False)
 
@@ -179,13 +181,17 @@ class StructuredDriver:
     def batch(self, frame: DataFrame) -> None:
         """Work off what Spark has read."""
         watch = Stopwatch()
-        table = frame.toArrow()
-        watch.lap("read")
-        with self._lock:
-            arrivals = self._arrivals(table)
-            watch.lap("decode")
-            if arrivals:
-                self.runner.arrived(arrivals, watch)
+        try:
+            table = frame.toArrow()
+            watch.lap("read")
+            with self._lock:
+                arrivals = self._arrivals(table)
+                watch.lap("decode")
+                if arrivals and self._call.driver is not None:
+                    self.runner.arrived(arrivals, watch)
+        except Exception as error:  # Spark wraps it into words of its own
+            self.failure = error
+            raise
 
     def _arrivals(self, table: pa.Table) -> list[Arrival]:
         """Return what our record does not have yet, without gaps."""
@@ -215,9 +221,10 @@ class StructuredDriver:
             work()
 
     def stop(self, query: StreamingQuery) -> None:
-        """Let Spark call no more."""
+        """Let Spark call no more; a batch at hand is finished first."""
+        with self._lock:
+            self._call.driver = None
         query.stop()
-        self._call.driver = None
 
     def tick(self) -> None:
         """Look for sources that have ended or are silent, when everything they gave has been worked off."""
