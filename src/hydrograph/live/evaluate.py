@@ -23,7 +23,7 @@ from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Program, S
 from hydrograph.live.answers import Answers
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.failpoints import reach
-from hydrograph.live.incremental import Incremental
+from hydrograph.live.incremental import MOST, Incremental
 from hydrograph.live.prepared import Prepared
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
@@ -87,6 +87,7 @@ class Evaluator:
     incremental: Incremental | None = field(init=False, default=None)
     """The kept rows; None where every report is evaluated as a whole, see `evaluation`."""
     _made: dict[bool, _Made] = field(init=False, default_factory=dict)
+    _given_up: str | None = field(init=False, default=None)
     _inputs: list[StreamInput] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +108,8 @@ class Evaluator:
     @property
     def _why_whole(self) -> str | None:
         """Why no rows are kept; None where they are."""
+        if self._given_up is not None:
+            return self._given_up
         if not isinstance(self.placed, Local):
             return "Spark evaluates each window"
         if not self.domain.by_rank:
@@ -116,6 +119,13 @@ class Evaluator:
         if self.plan.needs_content:
             return "silent windows are not reported"
         return None
+
+    def prepare(self) -> None:
+        """Add what has come to the kept rows; if they become too many, whole windows are evaluated from here on."""
+        if self.incremental is not None and (step := self.incremental.add()) is not None:
+            self._given_up = f"more than {MOST:,} rows of {step} would have to be kept"
+            self.incremental = None
+            self._program(repeats=True)
 
     @property
     def evaluation(self) -> str:
@@ -238,7 +248,6 @@ class Evaluator:
         if self.incremental is not None:
             reach("evaluate")
             if self.incremental.answers is not None:
-                self.incremental.add()
                 return self._shown(self.incremental.answers, ranks, before)
             program = self.incremental.program
             table = self.incremental.run(self._given(program, ranks, ranks))

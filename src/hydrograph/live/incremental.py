@@ -33,6 +33,8 @@ EAGER = 4096
 """Rows that wait at most, where windows are small."""
 _SHARE = 16
 """Rows that wait at most, as a part of the rows of the windows: reading those once is then spread over enough."""
+MOST = 5_000_000
+"""Rows that are kept of one step at most."""
 _LEAST = 1024
 """Rows up to which a run of kept rows may always grow."""
 _SMALL = 65_536
@@ -136,9 +138,6 @@ class Incremental:
 
     def leave(self, state: State, frontier: int) -> None:
         """Note the state behind the batch; forget what no report from `frontier` on can show."""
-        waiting = sum(events.num_rows for tables in self._waiting.values() for events in tables)
-        if waiting >= max(EAGER, sum(map(len, self._repeats.values())) // _SHARE):
-            self.add()
         self._pieces = state.pieces
         if frontier == self._frontier:
             return
@@ -151,13 +150,18 @@ class Incremental:
             self.answers.forget(frontier)
 
     @property
+    def has_many(self) -> bool:
+        """Whether so many rows wait that they are better added before a report needs them."""
+        waiting: int = sum(events.num_rows for tables in self._waiting.values() for events in tables)
+        return waiting >= max(EAGER, sum(map(len, self._repeats.values())) // _SHARE)
+
+    @property
     def rows(self) -> int:
         """How many rows are kept."""
         return sum(map(len, self._kept.values())) + (0 if self.answers is None else len(self.answers))
 
     def run(self, given: Mapping[str, int]) -> pa.Table:
         """Return the answers of some reports, with the rank of each in the column `r`."""
-        self.add()
         for name, kept in self._kept.items():
             table = kept.table()
             assert table is not None
@@ -165,8 +169,11 @@ class Incremental:
         (found,) = self.prepared.run(self._placed, given)
         return found
 
-    def add(self) -> None:
-        """Add what the waiting rows make."""
+    def add(self) -> str | None:
+        """Add what the waiting rows make; return the step that makes more than can be kept, if one does.
+
+        Nothing can be kept then.
+        """
         new: dict[str, pa.Table] = {}
         for table, waiting in self._waiting.items():
             new[table] = self._stamped(table, waiting)
@@ -181,7 +188,11 @@ class Incremental:
             if kept.empty is not None and not read:
                 rows = kept.empty
             else:
-                rows = self._placed.query(self._texts[step.name], self.program.constants)
+                # Read no further than is kept: a join can make more than fits into memory.
+                text = f"SELECT * FROM ({self._texts[step.name]}) AS made LIMIT {MOST + 1}"
+                rows = self._placed.query(text, self.program.constants)
+                if self._size(step.name) + rows.num_rows > MOST:
+                    return step.name
             new[step.name] = rows
             self.work.made[step.name] = self.work.made.get(step.name, 0) + rows.num_rows
             if self.answers is not None and step.name == self.program.answer:
@@ -195,6 +206,11 @@ class Incremental:
             after = kept.table()
             assert after is not None
             self._name(step.name, ALL, after)
+        return None
+
+    def _size(self, step: str) -> int:
+        """Return how many rows of a step are kept."""
+        return len(self._kept[step] if self.answers is None or step != self.program.answer else self.answers)
 
     def _name(self, name: str, behind: str, rows: pa.Table) -> None:
         if f"{name}{behind}" in self._named:

@@ -162,9 +162,8 @@ class Stepper:
         settled = start if record.settled is None else record.settled
         emitted = start if record.emitted is None else record.emitted
         judged = _Judged(evaluator, settled, {Iri(name): known for name, known in record.held.items()}, {*record.late})
-        incremental = evaluator.incremental
-        if incremental is not None:
-            incremental.resume(state)
+        if evaluator.incremental is not None:
+            evaluator.incremental.resume(state)
         after, taken = state, {}
         for stream, pieces in fresh.items():
             taken[stream] = judged.pieces(stream, pieces)
@@ -177,11 +176,14 @@ class Stepper:
         cuts = dict(record.cuts)
         reports: list[Report] = []
         if emitted < settled:
+            evaluator.prepare()
             rows, counted = _tables(evaluator, state, cuts, record.late)
             found, before = evaluator.missed_closes(rows, counted, held, (emitted, settled), before)
             reports += found
-        if incremental is not None:
-            incremental.take(taken)
+        if evaluator.incremental is not None:
+            evaluator.incremental.take(taken)
+            if settled < now or evaluator.incremental.has_many:
+                evaluator.prepare()
         if settled < now:
             rows, counted = _tables(evaluator, after, cuts, judged.late)
             first = max(emitted, settled) if domain.by_rank else settled
@@ -191,8 +193,8 @@ class Stepper:
         frontier = min(emitted, now) if before.last is None or not evaluator.whole or domain.by_rank else before.last
         cuts |= _next_cuts(evaluator, after, cuts, judged.late, min(frontier, now))
         after = after.pruned(needed_from(evaluator, frontier, cuts))
-        if incremental is not None:
-            incremental.leave(after, min(frontier, now))
+        if evaluator.incremental is not None:
+            evaluator.incremental.leave(after, min(frontier, now))
         late = _still_there(after, judged.late)
         return (
             after,
