@@ -11,6 +11,7 @@ from sqlglot import exp
 from hydrograph.algebra.expressions import Aggregate
 from hydrograph.compile import sql
 from hydrograph.compile.binding import bind
+from hydrograph.compile.expressions import nodes
 from hydrograph.compile.expressions.compare import lexical as lexical_form
 from hydrograph.compile.order import term_order
 from hydrograph.compile.relation import Encoded, Form, Number, Part, Text, Whole, column_name, null_part
@@ -172,8 +173,14 @@ def _double_total(stem: str) -> Sql:
 
 
 def _inexact(stem: str, value: Sql) -> Sql:
-    """Return the value where a float or double took part, else NULL: then the decimal is the answer."""
-    return sql.when((sql.more(sql.add(sql.col(f"{stem}_f"), sql.col(f"{stem}_b")), sql.num(0)), value))
+    """Return the value where a float or double took part, else NULL: then the decimal is the answer.
+
+    Without a double it is a float, rounded once from the double it was added up in.
+    """
+    single = bind(value, lambda total: nodes.Single(this=total))
+    return sql.when(
+        (sql.more(sql.col(f"{stem}_b"), sql.num(0)), value.copy()), (sql.more(sql.col(f"{stem}_f"), sql.num(0)), single)
+    )
 
 
 def _sum_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:

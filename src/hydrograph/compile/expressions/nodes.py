@@ -19,6 +19,12 @@ class DecimalSum(exp.Expression):
     arg_types = {"this": True, "expression": True}
 
 
+class DecimalDifference(exp.Expression):
+    """`this - expression`, as `DecimalSum`."""
+
+    arg_types = {"this": True, "expression": True}
+
+
 class DecimalProduct(exp.Expression):
     """`this * expression` of two DECIMAL(38,18), cut off after 18 places; NULL beyond 19 digits before the point."""
 
@@ -35,6 +41,18 @@ class RoundDecimal(exp.Expression):
     """A DECIMAL(38,18) rounded by `function`: FLOOR or CEIL."""
 
     arg_types = {"this": True, "function": True}
+
+
+class AbsDecimal(exp.Expression):
+    """A DECIMAL(38,18) without its sign."""
+
+    arg_types = {"this": True}
+
+
+class MinusDecimal(exp.Expression):
+    """A DECIMAL(38,18) with the other sign."""
+
+    arg_types = {"this": True}
 
 
 class RoundDouble(exp.Expression):

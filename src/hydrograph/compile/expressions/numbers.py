@@ -77,7 +77,7 @@ def _exact(operator: Arithmetic, left: Value, right: Value) -> Sql | None:
         case "+":
             return nodes.DecimalSum(this=ours, expression=theirs)
         case "-":
-            return nodes.DecimalSum(this=ours, expression=sql.minus(theirs))
+            return nodes.DecimalDifference(this=ours, expression=theirs)
         case "*":
             return binding.let(
                 ours, lambda a: binding.let(theirs, lambda b: nodes.DecimalProduct(this=a, expression=b))
@@ -90,7 +90,7 @@ def _quotient(dividend: Sql, divisor: Sql, right: Value) -> Sql:
     """Return the quotient of decimals: in SQL by a small whole constant, else by the kernel."""
     known = right.encoded.dec if isinstance(right, ConstantValue) else None
     if known is not None and known == known.to_integral_value() and 0 < abs(known) < _DIVISOR:
-        signed = sql.minus(dividend) if known < 0 else dividend
+        signed = binding.let(dividend, lambda x: nodes.MinusDecimal(this=x)) if known < 0 else dividend
         return binding.let(
             signed,
             lambda value: sql.cast(
@@ -134,12 +134,14 @@ def _rounded(value: Sql, type_: Sql, kinds: Kinds) -> Sql:
 
 def negated(value: Value) -> Value:
     """Return the unary minus."""
-    return _each(value, sql.minus, sql.minus)
+    return _each(value, lambda value: binding.let(value, lambda x: nodes.MinusDecimal(this=x)), sql.minus)
 
 
 def absolute(value: Value) -> Value:
     """Return ABS."""
-    return _each(value, lambda x: sql.call("ABS", x), lambda x: sql.call("ABS", x))
+    return _each(
+        value, lambda value: binding.let(value, lambda x: nodes.AbsDecimal(this=x)), lambda x: sql.call("ABS", x)
+    )
 
 
 def floor(value: Value) -> Value:

@@ -93,7 +93,8 @@ def _ranks(self: Any, node: exp.Expression) -> str:
 
 def _sum(self: Any, node: exp.Expression) -> str:
     left, right = both(self, node)
-    return f"(TRY_CAST({left} AS DECIMAL(37, 18)) + TRY_CAST({right} AS DECIMAL(37, 18)))"
+    sign = "-" if isinstance(node, nodes.DecimalDifference) else "+"
+    return f"(TRY_CAST({left} AS DECIMAL(37, 18)) {sign} TRY_CAST({right} AS DECIMAL(37, 18)))"
 
 
 def _product(self: Any, node: exp.Expression) -> str:
@@ -167,9 +168,12 @@ GENERATOR = generator(
         sql.Points: points("UNNEST", "GENERATE_SERIES", "LIST_DISTINCT", ("[", "]")),
         sql.SafeSum: call("SUM"),
         nodes.DecimalSum: _sum,
+        nodes.DecimalDifference: _sum,
         nodes.DecimalProduct: _product,
         nodes.DoubleQuotient: _double_quotient,
         nodes.RoundDecimal: round_decimal,
+        nodes.MinusDecimal: lambda self, node: f"(-({self.sql(node, 'this')}))",
+        nodes.AbsDecimal: lambda self, node: f"ABS({self.sql(node, 'this')})",
         nodes.RoundDouble: _round_double,
         nodes.Single: _single,
         nodes.TermSuffix: lambda self, node: f"SPLIT_PART({self.sql(node, 'this')}, '\"', -1)",

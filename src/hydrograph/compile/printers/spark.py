@@ -208,7 +208,24 @@ def _ranks(self: Any, node: exp.Expression) -> str:
 def _sum(self: Any, node: exp.Expression) -> str:
     # Of DECIMAL(38, 18) Spark would make a sum of 17 fraction digits.
     left, right = both(self, node)
-    return _group(f"TRY_CAST({left} AS DECIMAL(37, 18)) + TRY_CAST({right} AS DECIMAL(37, 18))")
+    sign = "-" if isinstance(node, nodes.DecimalDifference) else "+"
+    return _group(f"TRY_CAST({left} AS DECIMAL(37, 18)) {sign} TRY_CAST({right} AS DECIMAL(37, 18))")
+
+
+def _unsigned(value: str) -> str:
+    """Return a number below zero without its sign, by way of text: Spark's ABS and minus round to 34 digits."""
+    return f"TRY_CAST(SUBSTRING({_to(value, 'STRING')}, 2) AS DECIMAL(38, 18))"
+
+
+def _absolute(self: Any, node: exp.Expression) -> str:
+    value = self.sql(node, "this")
+    return _choose((f"{value} < 0", _unsigned(value)), otherwise=value)
+
+
+def _minus(self: Any, node: exp.Expression) -> str:
+    value = self.sql(node, "this")
+    signed = f"TRY_CAST(CONCAT('-', {_to(value, 'STRING')}) AS DECIMAL(38, 18))"
+    return _choose((f"{value} < 0", _unsigned(value)), otherwise=signed)
 
 
 def _product(self: Any, node: exp.Expression) -> str:
@@ -297,9 +314,12 @@ GENERATOR = generator(
         sql.Points: points("EXPLODE", "SEQUENCE", "ARRAY_DISTINCT", ("ARRAY(", ")")),
         sql.SafeSum: call("TRY_SUM"),
         nodes.DecimalSum: _sum,
+        nodes.DecimalDifference: _sum,
         nodes.DecimalProduct: _product,
         nodes.DoubleQuotient: _double_quotient,
         nodes.RoundDecimal: round_decimal,
+        nodes.MinusDecimal: _minus,
+        nodes.AbsDecimal: _absolute,
         nodes.RoundDouble: _round_double,
         nodes.Single: lambda self, node: f"{_to(self.sql(node, 'this'), 'FLOAT')} :: DOUBLE",
         nodes.TermSuffix: lambda self, node: f"SUBSTRING_INDEX({self.sql(node, 'this')}, '\"', -1)",
