@@ -32,6 +32,7 @@ from hydrograph.algebra.nodes import (
 from hydrograph.algebra.walk import certain, is_visible, is_volatile, never_fails, variables
 from hydrograph.compile import sql
 from hydrograph.compile.aggregates import Grouping, group, group_demand
+from hydrograph.compile.asked import asked_by_join
 from hydrograph.compile.context import Compilation, Inputs
 from hydrograph.compile.distinct import distinct
 from hydrograph.compile.exists import Asking, has_exists, paired, reads, with_outer
@@ -177,44 +178,10 @@ def _graph(compilation: Compilation, name: Iri | Variable, inner: Pattern, scope
 
 def _joined(compilation: Compilation, left: Pattern, right: Pattern, scope: Scope, demand: Demand) -> Relation:
     """Return a join; a shared variable's text is carried by one side only, if that surely binds it."""
-    ours, theirs = _asked(left, right, demand)
+    ours, theirs = asked_by_join(left, right, demand)
     first = compile_pattern(compilation, left, scope, ours)
     second = compile_pattern(compilation, right, scope, theirs)
     return join(compilation, first, second, demand)
-
-
-def _asked(left: Pattern, right: Pattern, demand: Demand) -> tuple[dict[Variable, Parts], dict[Variable, Parts]]:
-    """Return what a join asks of its sides."""
-    ours, theirs = variables(left), variables(right)
-    sure = certain(left), certain(right)
-    # What only static rows carry is never moved between tasks, so they give the parts of shared variables.
-    from_right = _is_static(right) and not _is_static(left)
-    asked: tuple[dict[Variable, Parts], dict[Variable, Parts]] = ({}, {})
-    for variable, parts in (*demand.items(), *((shared, _ID) for shared in ours & theirs if shared not in demand)):
-        wanted = parts | _ID if variable in ours and variable in theirs else parts
-        sides = [side for side, known in enumerate((ours, theirs)) if variable in known]
-        giving = [side for side in sides if variable in sure[side]]
-        giver = (giving[-1] if from_right else giving[0]) if giving else None
-        for side in sides:
-            asked[side][variable] = wanted if giver in (None, side) else _ID
-    return asked
-
-
-def _is_static(pattern: Pattern) -> bool:
-    """Tell whether a pattern reads no window."""
-    match pattern:
-        case Window():
-            return False
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return _is_static(left) and _is_static(right)
-        case Filter(_, inner) | Extend(inner) | Graph(_, inner) | Group(inner) | Project(inner):
-            return _is_static(inner)
-        case Distinct(inner) | Reduced(inner) | OrderBy(inner) | Slice(inner):
-            return _is_static(inner)
-        case Bgp() | PathPattern() | Values():
-            return True
-        case _:
-            assert_never(pattern)
 
 
 def _optional(compilation: Compilation, pattern: LeftJoin, scope: Scope, demand: Demand) -> Relation:
