@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hydrograph.worlds.draw_arrays import normals, uniforms
 from hydrograph.worlds.draws import Draws
 
 if TYPE_CHECKING:
@@ -47,6 +49,17 @@ def test_normal_draws_have_mean_and_deviation() -> None:
     assert abs(mean - 0.5) < 0.005
     assert abs(deviation - 1 / 6) < 0.003
     assert 0 <= min(values) <= max(values) <= 1
+
+
+@settings(deadline=None)
+@given(st.integers(-(2**63), 2**63 - 1), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_arrays_draw_what_the_driver_draws(seed: int, keys: list[int]) -> None:
+    draws, given_ = Draws(seed), np.array(keys, np.int64)
+    base = draws.bits("x").base
+    assert isinstance(base, int)
+    shares = uniforms(base, given_, 2)
+    assert shares.tolist() == [draws.uniform("x").value(key, 2) for key in keys]
+    assert normals(shares).tolist() == [draws.normal("x").value(key, 2) for key in keys]
 
 
 def test_negative_weights_are_refused() -> None:

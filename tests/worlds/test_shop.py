@@ -6,13 +6,17 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from hydrograph.errors import DataError
+from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
+from hydrograph.worlds.shop.arrays import encoder
 from hydrograph.worlds.shop.expectation import expect, probability
 from hydrograph.worlds.shop.model import Distribution, Mode, read_model
+from hydrograph.worlds.shop.triples import encoded
 from hydrograph.worlds.shop.world import WORLD, Shop, load_model, population, timing
 from hydrograph.worlds.writer import write_world
 
@@ -162,6 +166,29 @@ def test_the_stream_is_numbered_timed_and_knows_its_repetitions(spark: SparkSess
     assert {(row["s"], row["p"], row["o"]) for row in events} == set(later)
     assert {row["seq"] for row in events} <= {row["seq"] for row in rows}
     assert all(row["t"] == row["seq"] // 2 for row in events)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("faithful", [False, True])
+def test_triples_made_in_arrays_are_those_made_by_spark(spark: SparkSession, *, faithful: bool) -> None:
+    people = population(spark, Shop(faithful=faithful, seed=7))
+    # Every row of the model, streamed or not; one subject twice, so that terms recur.
+    numbered = [(code, subject) for code in range(len(people.rows)) for subject in (0, 3, 41, 3)]
+    narrow = pa.table(
+        {
+            "t": pa.array([at // 4 for at in range(len(numbered))], pa.int64()),
+            "seq": pa.array(range(len(numbered)), pa.int64()),
+            "t_next": pa.array([None if at % 3 else at for at in range(len(numbered))], pa.int64()),
+            "code": pa.array([code for code, _ in numbered], pa.int32()),
+            "s": pa.array([subject for _, subject in numbered], pa.int64()),
+            "o": pa.array([code % 5 for code, _ in numbered], pa.int64()),
+        }
+    )
+    by_spark = encoded(people, spark.createDataFrame(narrow), "t", "seq", "t_next").toArrow().to_pylist()
+    in_arrays = encoder(people)(narrow).to_pylist()
+    assert in_arrays == sorted(by_spark, key=lambda row: row["seq"])
+    kinds = {Kind.IRI, Kind.STRING} | (set() if faithful else {Kind.INTEGER, Kind.DATE})
+    assert {row["o_kind"] for row in in_arrays} == kinds
 
 
 def load_text() -> str:

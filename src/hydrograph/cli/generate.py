@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hydrograph.cli.options import setting_option
+from hydrograph.worlds.long_methods import compile_long_methods
 from hydrograph.worlds.manifest import Part, WorldManifest
 from hydrograph.worlds.plan import World
 from hydrograph.worlds.registry import WORLDS, find_world
@@ -58,7 +58,7 @@ def _command(world: World[Any]) -> click.Command:
         forms, force, file = given.pop("text"), given.pop("force"), given.pop("settings")
         master, memory = given.pop("master"), given.pop("memory")
         settings = read_settings(world.settings, file, {k: v for k, v in given.items() if v not in (None, ())})
-        _compile_long_methods()
+        compile_long_methods()
         spark = spark_session(master, memory)
         with _progress(lambda: active_tasks(spark)) as step:
             manifest = write_world(spark, world, settings, target, forms=forms, force=force, step=step)
@@ -87,12 +87,6 @@ def _command(world: World[Any]) -> click.Command:
         generate(target, given)
 
     return click.Command(world.name, params=params, callback=callback, help=world.summary)
-
-
-def _compile_long_methods() -> None:
-    """Let Java compile methods of more than 8,000 bytes: those that make triples are, and are slow else."""
-    known = os.environ.get("JDK_JAVA_OPTIONS", "")
-    os.environ["JDK_JAVA_OPTIONS"] = f"{known} -XX:-DontCompileHugeMethods".strip()
 
 
 @contextmanager

@@ -138,12 +138,12 @@ class Normal:
 
     def value(self, *keys: int) -> float:
         """Return the draw for these keys."""
-        return _between(_quantiles(), self.uniform.value(*keys))
+        return _between(quantiles(), self.uniform.value(*keys))
 
 
 def normal_column(u: Column) -> Column:
     """Return the normal number that a uniform one stands for."""
-    return _between_column(_quantiles(), u)
+    return _between_column(quantiles(), u)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,8 @@ def numbers(values: Sequence[float] | Sequence[int], type_: str = "double") -> C
 
 
 @lru_cache(1)
-def _quantiles() -> tuple[float, ...]:
+def quantiles() -> tuple[float, ...]:
+    """Return the quantiles of the normal numbers at equal steps from 0 to 1."""
     normal = NormalDist(0.5, 1 / 6)
     inner = (min(1.0, max(0.0, normal.inv_cdf(knot / _KNOTS))) for knot in range(1, _KNOTS))
     return (0.0, *inner, 1.0)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+import pyarrow as pa
+
 from hydrograph.worlds.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,6 +35,11 @@ class StreamPlan:
     """The columns of `elements` whose order makes the expanded rows sorted by `p_id`, `t` and `seq`.
 
     Without them the writer sorts the expanded rows, which are wider.
+    """
+    encode: Callable[[pa.Table], pa.Table] | None = None
+    """Makes rows of the encoded schema of sorted rows in arrays, instead of `expand`: where rows are elements.
+
+    It must be `expand`'s equal, and is sent to tasks; texts are in dictionaries, of which each is there once.
     """
     starts: tuple[int, ...] | None = None
     """The first times of the files, where they are known; else the writer counts."""

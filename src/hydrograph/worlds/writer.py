@@ -22,6 +22,7 @@ from hydrograph.worlds.cuts import Cuts
 from hydrograph.worlds.draws import long_columns, numbers
 from hydrograph.worlds.ids import check_ids
 from hydrograph.worlds.manifest import MANIFEST, Part, WorldManifest
+from hydrograph.worlds.part_files import Written, write_files
 from hydrograph.worlds.plan import StreamPlan, World
 from hydrograph.worlds.settings import Settings
 
@@ -38,6 +39,13 @@ _OPTIONS = {
     "parquet.block.row.count.limit": str(parquet.ROWS_PER_GROUP),
     # Ids and positions seldom recur; trying a dictionary for them costs time and memory.
     **{f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "s_id", "o_id")},
+}
+
+_CONF = {
+    # Rows are narrow: to ask after each one how large the batch has become takes an eighth of all time.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # What is kept on disk is read once; to look for a better form of random numbers finds none.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 
 _S = TypeVar("_S", bound=Settings)
@@ -64,7 +72,10 @@ def write_world(
     partial = target.parent / f".{target.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
+    before = {name: spark.conf.get(name) for name in _CONF}
     try:
+        for name, value in _CONF.items():
+            spark.conf.set(name, value)
         step("planning")
         plan = world.generate(spark, settings)
         streams: dict[str, Part] = {}
@@ -93,6 +104,8 @@ def write_world(
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
     finally:
+        for name, known in before.items():
+            spark.conf.set(name, str(known))
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
 
@@ -129,16 +142,56 @@ def row_hashes(*columns: str) -> list[Column]:
 
 
 def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], step: Step) -> Part:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    starts = _starts(stream.elements) if stream.starts is None else list(stream.starts)
+    part = Cuts.of(starts).column(F.col("t")) if starts else F.lit(0)
+    placed = stream.elements.repartitionById(max(1, len(starts)), part)
+    if stream.sort:
+        placed = placed.sortWithinPartitions(*stream.sort)
+    place = directory / stream.name
+    if stream.encode is not None:
+        written = write_files(placed, stream.encode, place, _SALTS)
+        elements = written.rows
+    else:
+        written, elements = _write_expanded(stream, placed, place)
+    files = written.files
+    manifest = parquet.Manifest(
+        version=parquet.VERSION,
+        rows=written.rows,
+        elements=elements,
+        first=written.first,
+        last=written.last,
+        blanks=written.blanks,
+        kinds=tuple(kind for kind in range(_KINDS) if written.kinds >> kind & 1),
+        t_next=True,
+        salt=salt_of(stream.iri),
+        files=files,
+    )
+    manifest.write(place)
+    lines = []
+    for form in forms:
+        step(f"{stream.name} as {form}")
+        lines.append(texts.write_stream(form, stream, place, manifest, directory))
+    return Part(
+        path=stream.name,
+        iri=stream.iri,
+        triples=manifest.rows,
+        elements=manifest.elements,
+        first=manifest.first,
+        last=manifest.last,
+        checksum=_checksum(written.sums),
+        files=files,
+        texts=tuple(lines),
+    )
+
+
+def _write_expanded(stream: StreamPlan, placed: DataFrame, place: Path) -> tuple[Written, int]:
+    """Write the rows that Spark makes of elements, and return what was written and the number of elements."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
-    elements = stream.elements
-    starts = _starts(elements) if stream.starts is None else list(stream.starts)
-    part = Cuts.of(starts).column(F.col("t")) if starts else F.lit(0)
     seen, made = Observation(), Observation()
-    placed = elements.repartitionById(max(1, len(starts)), part)
-    if stream.sort:
-        placed = placed.sortWithinPartitions(*stream.sort)
     expanded = stream.expand(placed.observe(made, F.count("*").alias("elements")))
     # A world without such elements may have made its empty columns of smaller numbers.
     wide = {name: F.col(name).cast("bigint") for name in ("t", "seq", "t_next")}
@@ -155,37 +208,17 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
         F.coalesce(F.bool_or(blank), F.lit(False)).alias("blanks"),  # noqa: FBT003
         F.coalesce(F.bit_or(F.get(kinds, F.col("o_kind").cast("int"))), F.lit(0)).alias("kinds"),
     )
-    place = directory / stream.name
     files = tuple(parquet.write_parts(rows, place, _OPTIONS))
     known = seen.get
-    manifest = parquet.Manifest(
-        version=parquet.VERSION,
+    return Written(
+        files=files,
         rows=known["rows"],
-        elements=made.get["elements"],
         first=known["first"],
         last=known["last"],
         blanks=known["blanks"],
-        kinds=tuple(kind for kind in range(_KINDS) if known["kinds"] >> kind & 1),
-        t_next=True,
-        salt=salt_of(stream.iri),
-        files=files,
-    )
-    manifest.write(place)
-    written = []
-    for form in forms:
-        step(f"{stream.name} as {form}")
-        written.append(texts.write_stream(form, stream, place, manifest, directory))
-    return Part(
-        path=stream.name,
-        iri=stream.iri,
-        triples=manifest.rows,
-        elements=manifest.elements,
-        first=manifest.first,
-        last=manifest.last,
-        checksum=_checksum(known),
-        files=files,
-        texts=tuple(written),
-    )
+        kinds=known["kinds"],
+        sums=_whole(known),
+    ), made.get["elements"]
 
 
 def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str], graph: str | None) -> Part:
@@ -207,7 +240,7 @@ def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str], gra
         iri=graph,
         triples=known["rows"],
         elements=known["rows"],
-        checksum=_checksum(known),
+        checksum=_checksum(_whole(known)),
         files=names,
         texts=written,
     )
@@ -234,10 +267,14 @@ def _sums(*columns: str) -> list[Column]:
     return sums
 
 
-def _checksum(sums: dict[str, Any]) -> str:
-    """Return both sums modulo 2**64 in hexadecimal digits."""
-    halves = [((sums[f"{name}_low"] or 0) + ((sums[f"{name}_high"] or 0) << 32)) % 2**64 for name in "ab"]
-    return "".join(f"{half:016x}" for half in halves)
+def _whole(sums: dict[str, Any]) -> tuple[int, ...]:
+    """Return both sums modulo 2**64."""
+    return tuple(((sums[f"{name}_low"] or 0) + ((sums[f"{name}_high"] or 0) << 32)) % 2**64 for name in "ab")
+
+
+def _checksum(sums: tuple[int, ...]) -> str:
+    """Return both sums in hexadecimal digits."""
+    return "".join(f"{one:016x}" for one in sums)
 
 
 def _make_way(target: Path, *, force: bool) -> None:

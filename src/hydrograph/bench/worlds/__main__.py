@@ -11,6 +11,7 @@ import click
 from hydrograph.bench.worlds import sensors, shop, social, workload
 from hydrograph.bench.worlds.checks import Check, line
 from hydrograph.runtime.session import spark_session
+from hydrograph.worlds.long_methods import compile_long_methods
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +33,7 @@ def main(names: tuple[str, ...]) -> None:
     """Check the worlds NAMES, or all of them."""
     wanted = [name for name in CHECKS if not names or name in names]
     done: list[Check] = []
+    compile_long_methods()
     spark = spark_session("local[2]", "3g")
     for name in wanted:
         if name.endswith("-speed"):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 import numpy as np
@@ -37,6 +37,13 @@ ROWS_PER_GROUP = 131_072
 
 _ORDER = ("p_id", "t", "seq", "s_id", "o_id")
 _DICTIONARY = ["s", "p", "o", "p_id", "o_kind"]  # times, positions and ids of things seldom recur
+WRITTEN: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": _DICTIONARY,
+    "write_page_index": True,
+    "store_schema": False,  # texts are texts, whatever arrays they came in
+}
+"""How Arrow writes the files of a recorded stream."""
 _STORED = ", ".join(name for name in EVENT_COLUMNS if name != "t_next")
 _TERMS = " UNION ".join(f"SELECT {place}_id AS id, {place} AS text FROM read_parquet($files)" for place in "spo")
 _COLLISION = f"SELECT min(text), max(text) FROM ({_TERMS}) GROUP BY id HAVING count(*) > 1 LIMIT 1"
@@ -124,9 +131,7 @@ def write_arrow(events: pa.RecordBatchReader, target: Path, *, salt: str, force:
                 rows.cast(EVENTS),
                 directory / names[-1],
                 row_group_size=ROWS_PER_GROUP,
-                compression="zstd",
-                use_dictionary=_DICTIONARY,
-                write_page_index=True,
+                **WRITTEN,
             )
         database.execute("DROP TABLE stored")
         shutil.rmtree(directory / ".spill", ignore_errors=True)

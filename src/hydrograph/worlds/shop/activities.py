@@ -6,15 +6,14 @@ and the entity; what else an entity has is drawn again where its triples are mad
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.worlds.orders import indexed
+from hydrograph.worlds.orders import Indexed, following, indexed
 from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.shop.links import links
 from hydrograph.worlds.shop.model import Activity, Association, Mode
@@ -154,25 +153,27 @@ def _sized(population: Population, activity: Activity, kind: int, rows: DataFram
     return rows.select("key", F.lit(kind).alias("kind"), "a", "e", n.cast("int").alias("n"))
 
 
-def timed(population: Population, *, by_activity: bool = False) -> tuple[DataFrame, int]:
+def timed(population: Population, about: float, *, by_activity: bool = False) -> Indexed:
     """Return the activities with their numbers `i` in the order of their keys, and how many triples there are.
 
-    `again` is the number of the next activity with the same owner and entity (subject and object), `anew` of the next
-    one with the same entity; null where there is none. Numbers count triples, or activities if `by_activity`.
+    Numbers count triples, or activities if `by_activity`; `about` so many triples are expected.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     rows = activities(population)
     if by_activity:
         rows = rows.withColumn("w", F.lit(1))
-    found, total = indexed(rows, "w" if by_activity else "n", "kind", "a", "e", per_bucket=ROWS_PER_BUCKET)
-    found = found.select("kind", "a", "e", "n", "i")
-    parts = max(1, math.ceil(total / ROWS_PER_BUCKET))
-    return followed(found, population, parts), total
+    weight = "w" if by_activity else "n"
+    found = indexed(rows, weight, "kind", "a", "e", per_bucket=ROWS_PER_BUCKET, about=about)
+    return replace(found, rows=found.rows.select("kind", "a", "e", "n", "i"))
 
 
 def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
-    """Return `rows` with `again` and `anew`, found among all rows of a group at once in Arrow arrays."""
+    """Return `rows` with `again` and `anew`, found among all rows of a group at once in Arrow arrays.
+
+    `again` is the number of the next activity with the same owner and entity (subject and object), `anew` of the next
+    one with the same entity; null where there is none.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     entities = [kind for kind, one in enumerate(population.model.activities) if one.entity is not None]
@@ -184,21 +185,15 @@ def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
         table = pa.Table.from_batches(given)
         columns = {name: table[name].to_numpy() for name in table.column_names}
         kind, a, e, i = (columns[name] for name in ("kind", "a", "e", "i"))
-
-        def following(*groups: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> pa.Array:
-            order = np.lexsort([i, *groups])
-            same = np.ones(max(0, len(order) - 1), bool)
-            for group in groups:
-                ordered = group[order]
-                same &= ordered[1:] == ordered[:-1]
-            result, known = np.zeros(len(order), np.int64), np.zeros(len(order), bool)
-            result[order[:-1]] = i[order[1:]]
-            known[order[:-1]] = same
-            return pa.array(result, mask=~known)
-
-        again = following(a, e, kind)
-        some = np.isin(kind, entities)
-        anew = following(np.where(some, 0, a), e, kind) if some.any() else again
+        again = following(i, kind, e, a)
+        anew = again
+        # A link has no entity that could come anew with another owner.
+        some = np.flatnonzero(np.isin(kind, entities))
+        if len(some):
+            places = np.arange(len(kind), dtype=np.int64)
+            places[some] = len(kind) + np.arange(len(some))
+            both = pa.concat_arrays([again, following(i[some], kind[some], e[some])])
+            anew = both.take(pa.array(places))
         arrays = [*(pa.array(columns[name]) for name in columns), again, anew]
         yield pa.record_batch(arrays, [*columns, "again", "anew"])
 

@@ -22,10 +22,10 @@ from hydrograph.worlds.words import names, words
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_MORE_WORDS = 24
+MORE_WORDS = 24
 
 
-class _Class(IntEnum):
+class Class(IntEnum):
     """How the text of an object is made."""
 
     LINK = 0
@@ -36,10 +36,10 @@ class _Class(IntEnum):
 
 
 _CLASSES = {
-    LiteralKind.INTEGER: _Class.INTEGER,
-    LiteralKind.DATE: _Class.DATE,
-    LiteralKind.STRING: _Class.STRING,
-    LiteralKind.NAME: _Class.NAME,
+    LiteralKind.INTEGER: Class.INTEGER,
+    LiteralKind.DATE: Class.DATE,
+    LiteralKind.STRING: Class.STRING,
+    LiteralKind.NAME: Class.NAME,
 }
 
 
@@ -52,27 +52,27 @@ def encoded(population: Population, rows: DataFrame, *kept: str) -> DataFrame:
     code, subject, object_ = F.col("code"), F.col("subject"), F.col("object")
     all_ = population.rows
     attributes = [row.attribute or Attribute("", LiteralKind.INTEGER) for row in all_]
-    class_ = F.get(numbers([_class(row) for row in all_], "int"), code)
+    class_ = F.get(numbers([class_of(row) for row in all_], "int"), code)
     value = _value(population, attributes, code, subject)
     quote = F.lit('"')
-    after = F.get(strings([_suffix(population, row) for row in all_]), code)
+    after = F.get(strings([suffix_of(population, row) for row in all_]), code)
     link = F.concat(F.get(strings([_object_prefix(row) for row in all_]), code), object_.cast("string"), after)
     text = (
-        F.when(class_ == _Class.LINK, link)
-        .when(class_ == _Class.INTEGER, F.concat(quote, value.cast("string"), after))
-        .when(class_ == _Class.DATE, F.concat(quote, day_text(value), after))
-        .when(class_ == _Class.STRING, F.concat(quote, _text(population, code, subject), quote))
+        F.when(class_ == Class.LINK, link)
+        .when(class_ == Class.INTEGER, F.concat(quote, value.cast("string"), after))
+        .when(class_ == Class.DATE, F.concat(quote, day_text(value), after))
+        .when(class_ == Class.STRING, F.concat(quote, _text(population, code, subject), quote))
         .otherwise(F.concat(quote, _name(population, code, subject), quote))
     )
-    is_number = (class_ == _Class.INTEGER) if not population.faithful else F.lit(False)  # noqa: FBT003
+    is_number = (class_ == Class.INTEGER) if not population.faithful else F.lit(False)  # noqa: FBT003
     o = {
         "text": text,
-        "kind": F.get(numbers([_kind(population, row) for row in all_], "tinyint"), code),
+        "kind": F.get(numbers([kind_of(population, row) for row in all_], "tinyint"), code),
         "num": F.when(is_number, value.cast("double")),
         "dec": F.when(is_number, value.cast("decimal(38,18)")),
     }
     s = F.concat(F.get(strings([f"<{row.subject}" for row in all_]), code), subject.cast("string"), F.lit(">"))
-    p = F.get(strings([term_text(Iri(row.predicate)) for row in all_]), code)
+    p = F.get(strings([predicate_text(row) for row in all_]), code)
     return with_terms(rows, s, p, o, *kept)
 
 
@@ -98,7 +98,7 @@ def _text(population: Population, code: Column, subject: Column) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     known = strings(words())
-    more = F.floor(_uniform(population, "length", code).column(subject) * F.lit(float(_MORE_WORDS + 1)))
+    more = F.floor(_uniform(population, "length", code).column(subject) * F.lit(float(MORE_WORDS + 1)))
     word = _uniform(population, "word", code)
 
     def at(j: Column) -> Column:
@@ -118,16 +118,29 @@ def _uniform(population: Population, purpose: str, code: Column) -> Uniform:
     """Return a draw for a purpose of each row's own."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    bases = [population.draws.bits(f"{row.code} {purpose}").base for row in population.rows]
-    assert all(isinstance(base, int) for base in bases)
-    return Uniform(Bits(F.get(numbers(bases, "bigint"), code)))  # type: ignore[arg-type]
+    bases = [base_of(population, purpose, row) for row in population.rows]
+    return Uniform(Bits(F.get(numbers(bases, "bigint"), code)))
 
 
-def _class(row: Row) -> int:
-    return int(_Class.LINK if row.attribute is None else _CLASSES[row.attribute.kind])
+def base_of(population: Population, purpose: str, row: Row) -> int:
+    """Return the base of the draws of a row for a purpose."""
+    base = population.draws.bits(f"{row.code} {purpose}").base
+    assert isinstance(base, int)
+    return base
 
 
-def _kind(population: Population, row: Row) -> int:
+def predicate_text(row: Row) -> str:
+    """Return the predicate as canonical text."""
+    return term_text(Iri(row.predicate))
+
+
+def class_of(row: Row) -> int:
+    """Return how the text of a row's object is made."""
+    return int(Class.LINK if row.attribute is None else _CLASSES[row.attribute.kind])
+
+
+def kind_of(population: Population, row: Row) -> int:
+    """Return the kind of a row's object."""
     if row.attribute is None:
         return int(Kind.IRI)
     typed = {LiteralKind.INTEGER: Kind.INTEGER, LiteralKind.DATE: Kind.DATE}
@@ -138,7 +151,7 @@ def _object_prefix(row: Row) -> str:
     return f"<{row.association.object}" if row.association is not None else ""
 
 
-def _suffix(population: Population, row: Row) -> str:
+def suffix_of(population: Population, row: Row) -> str:
     """Return what follows the number: an IRI ends, a literal too; the original gives no datatypes."""
     if row.attribute is None:
         return ">"

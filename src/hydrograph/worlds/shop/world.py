@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +18,9 @@ from hydrograph.worlds.draws import Draws, numbers
 from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.plan import StreamPlan, World, WorldPlan
 from hydrograph.worlds.settings import Length, Settings
-from hydrograph.worlds.shop.activities import Timing, associations_of, timed
+from hydrograph.worlds.shop.activities import ROWS_PER_BUCKET, Timing, associations_of, followed, timed
+from hydrograph.worlds.shop.arrays import encoder
+from hydrograph.worlds.shop.expectation import expect
 from hydrograph.worlds.shop.links import links
 from hydrograph.worlds.shop.model import Mode, Model, read_model
 from hydrograph.worlds.shop.population import Population
@@ -84,7 +87,9 @@ def generate(spark: SparkSession, settings: Shop) -> WorldPlan:
     """Return the plans of static data and stream."""
     people = population(spark, settings)
     static = encoded(people, static_rows(people))
-    return WorldPlan(streams=(_stream(people, settings),), static=static)
+    found = timed(people, expect(people).stream, by_activity=settings.per == "activity" and settings.faithful)
+    stream = _stream(people, settings, found.rows, found.total)
+    return WorldPlan(streams=(stream,), static=static, done=found.release)
 
 
 def static_rows(people: Population) -> DataFrame:
@@ -129,7 +134,7 @@ def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame
 
     kind, a, e = F.col("kind"), F.col("a"), F.col("e")
     all_ = people.model.activities
-    codes = [people.row_of(associations_of(people, activity)[0]).code for activity in all_]
+    codes = _link_codes(people)
     link = F.array(F.struct(F.get(numbers(codes, "int"), kind).alias("code"), a.alias("s"), e.alias("o")))
     triples = F.when(kind.isin(*_kinds(people, entities=False)), link)
     for number, activity in enumerate(all_):
@@ -149,14 +154,15 @@ def _kinds(people: Population, *, entities: bool) -> list[int]:
     return [number for number, one in enumerate(people.model.activities) if (one.entity is not None) is entities]
 
 
-def _stream(people: Population, settings: Shop) -> StreamPlan:
+def _stream(people: Population, settings: Shop, rows: DataFrame, total: int) -> StreamPlan:
     from pyspark.sql import functions as F  # noqa: N812
 
     per_activity = settings.per == "activity"
     times = timing(settings)
-    rows, total = timed(people, by_activity=per_activity and settings.faithful)
-    seq, at, next_ = F.col("seq"), F.col("at"), F.col("next")
+    parts = max(1, math.ceil(total / ROWS_PER_BUCKET))
+    seq, next_ = F.col("seq"), F.col("next")
     if per_activity:
+        rows = followed(rows, people, parts)
         elements = rows.select(times.column(F.col("i")).alias("t"), F.col("i").alias("seq"), *rows.columns)
 
         def expand(placed: DataFrame) -> DataFrame:
@@ -165,9 +171,9 @@ def _stream(people: Population, settings: Shop) -> StreamPlan:
             return encoded(people, known, "t", "seq", "t_next")
 
         sort: tuple[str, ...] = ()
+        encode = None
     else:
-        each = stream_triples(people, rows.withColumnRenamed("i", "seq"), "seq")
-        numbered = each.select((seq + at).alias("seq"), "code", "s", "o", (next_ + at).alias("next"))
+        numbered = _numbered_triples(people, rows, parts)
         rank = F.get(numbers(_ranks(people), "bigint"), F.col("code"))
         elements = numbered.select(
             times.column(seq).alias("t"),
@@ -182,10 +188,42 @@ def _stream(people: Population, settings: Shop) -> StreamPlan:
         def expand(placed: DataFrame) -> DataFrame:
             return encoded(people, placed, "t", "seq", "t_next")
 
-        sort = ("place",)
+        sort, encode = ("place",), encoder(people)
     step = writer.ROWS_PER_FILE
     starts = tuple(dict.fromkeys(times.value(i) for i in range(0, max(1, total), step)))
-    return StreamPlan(name="shop", iri=STREAM, elements=elements, expand=expand, sort=sort, starts=starts)
+    return StreamPlan(
+        name="shop", iri=STREAM, elements=elements, expand=expand, sort=sort, encode=encode, starts=starts
+    )
+
+
+def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFrame:
+    """Return the triples of activities: `seq`, the number of each among all, `code`, `s`, `o`, and `next`.
+
+    Links are by far the most, and are triples as they are: only what has several triples becomes an array of them.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = F.col("kind")
+    links_, entities = (
+        followed(rows.where(kind.isin(*_kinds(people, entities=several))), people, parts) for several in (False, True)
+    )
+    single = links_.select(
+        F.col("i").alias("seq"),
+        F.get(numbers(_link_codes(people), "int"), kind).alias("code"),
+        F.col("a").alias("s"),
+        F.col("e").alias("o"),
+        F.col("again").alias("next"),
+    )
+    each = stream_triples(people, entities.withColumnRenamed("i", "seq"), "seq")
+    at = F.col("at")
+    return single.unionByName(
+        each.select((F.col("seq") + at).alias("seq"), "code", "s", "o", (F.col("next") + at).alias("next"))
+    )
+
+
+def _link_codes(people: Population) -> list[int]:
+    """Return the codes of the links that make the activities, by their kinds."""
+    return [people.row_of(associations_of(people, activity)[0]).code for activity in people.model.activities]
 
 
 def _ranks(people: Population) -> list[int]:

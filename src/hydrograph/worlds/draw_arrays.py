@@ -1,0 +1,56 @@
+"""The draws of `draws.py` for arrays: the same numbers to the bit, for rows that have left Spark."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hydrograph.worlds.draws import quantiles
+
+Numbers: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[Any]]"
+
+_SEED = np.uint64(42)
+_P1, _P2, _P3, _P4, _P5 = (
+    np.uint64(prime)
+    for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+)
+_ULP = 2.0**-53
+
+
+def long_hashes(*values: Numbers | int) -> Numbers:
+    """Return what Spark's `xxhash64` gives for columns of the type BIGINT; at least one value is an array.
+
+    >>> from hydrograph.worlds.draws import long_hash
+    >>> long_hashes(-7, np.array([3, 4])).tolist() == [long_hash(-7, 3), long_hash(-7, 4)]
+    True
+    """
+    running: Any = np.array([_SEED])
+    for value in values:
+        bits = np.atleast_1d(np.asarray(value, np.int64)).view(np.uint64)
+        mixed = _rotated(bits * _P2, 31) * _P1
+        running = _rotated((running + _P5 + np.uint64(8)) ^ mixed, 27) * _P1 + _P4
+        running = (running ^ (running >> np.uint64(33))) * _P2
+        running = (running ^ (running >> np.uint64(29))) * _P3
+        running = running ^ (running >> np.uint64(32))
+    result: Numbers = running.view(np.int64)
+    return result
+
+
+def _rotated(bits: Any, by: int) -> Any:
+    return (bits << np.uint64(by)) | (bits >> np.uint64(64 - by))
+
+
+def uniforms(*keys: Numbers | int) -> Numbers:
+    """Return a number from [0, 1) for each row; the first key is the base of the draw."""
+    shares: Numbers = (long_hashes(*keys).view(np.uint64) >> np.uint64(11)).astype(np.float64) * _ULP
+    return shares
+
+
+def normals(u: Numbers) -> Numbers:
+    """Return the normal numbers from [0, 1] that uniform ones stand for."""
+    knots = np.array(quantiles())
+    place = u * float(len(knots) - 1)
+    cell = np.floor(place).astype(np.int64)
+    result: Numbers = knots[cell] + (knots[cell + 1] - knots[cell]) * (place - cell.astype(np.float64))
+    return result
