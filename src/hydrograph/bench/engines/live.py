@@ -20,6 +20,9 @@ from hydrograph.live.streams import LiveStream
 from hydrograph.live.units import Unit
 from hydrograph.streams.static import StaticGraphs, read_graphs
 
+_TOGETHER = 1_000
+"""Elements that are handed on at once, where more come than can be handed on one by one."""
+
 
 class Live:
     """Each query has a thread and a checkpoint of its own; what the threads say is passed on as soon as it is said."""
@@ -35,6 +38,9 @@ class Live:
         """By the stream, then by the query."""
         self._said: queue.SimpleQueue[tuple[str, Unit]] = queue.SimpleQueue()
         self._number = 0
+        self._lines: dict[str, list[str]] = {}
+        """Elements of each stream that are not handed on yet."""
+        self._elements = 0
 
     def load(self, file: str, graph: str | None) -> None:
         """Remember a file."""
@@ -64,19 +70,30 @@ class Live:
 
     def unregister(self, name: str) -> None:
         """Stop a query; what it has said before is still said."""
+        self._hand_on()
         for hands in self._streams.values():
             hands.pop(name, None)
         if (live := self._queries.pop(name, None)) is not None:
             live.stop()
 
     def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
-        """Hand an element to every query that reads the stream."""
-        for hand in self._streams.get(stream, {}).values():
-            hand.send(t, *triples)
+        """Hand an element to every query that reads the stream, at once if no other waits."""
+        if stream in self._streams:
+            self._elements += 1
+            head = f"{t}\t" if len(triples) == 1 else f"{t}:{self._elements}\t"
+            self._lines.setdefault(stream, []).extend(head + triple for triple in triples)
         return self.tick()
+
+    def _hand_on(self) -> None:
+        for stream, lines in self._lines.items():
+            for hand in self._streams[stream].values():
+                hand.send_lines(lines)
+                hand.source.take_rest()  # the last element is whole, though no other shows it
+        self._lines.clear()
 
     def end(self) -> Answers:
         """End the streams, and wait until every query has answered its last windows."""
+        self._hand_on()
         for hands in self._streams.values():
             for hand in hands.values():
                 hand.end()
@@ -96,7 +113,9 @@ class Live:
         """Ask for no clock: queries wake the program when they have something to say."""
 
     def tick(self) -> Answers:
-        """Say what has been answered."""
+        """Hand on what waits, and say what has been answered."""
+        if self._wake.idle or sum(map(len, self._lines.values())) >= _TOGETHER:
+            self._hand_on()
         while not self._said.empty():
             name, unit = self._said.get()
             yield from said(name, unit.report)

@@ -81,6 +81,11 @@ class Wake:
         self.waiting: queue.Queue[bytes] = queue.Queue(maxsize=1_000)
         """Commands to come: who sends faster than the engine works is held up."""
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits to be done."""
+        return self.waiting.empty()
+
     def __call__(self) -> None:
         """Wake the engine; where commands are waiting it is awake."""
         with suppress(queue.Full):
