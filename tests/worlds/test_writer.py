@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -110,6 +111,27 @@ def test_only_a_world_is_replaced(tmp_path: Path) -> None:
         writer._make_way(tmp_path, force=False)
     with pytest.raises(UsageError, match="no generated world"):
         writer._make_way(tmp_path, force=True)
+
+
+def test_what_a_plan_kept_is_taken_away_if_it_can_not_be_written(tmp_path: Path) -> None:
+    class Broken:
+        def count(self) -> int:
+            raise DataError("no rows today")
+
+    class Conf(dict[str, str]):
+        set = dict.__setitem__
+
+    released: list[bool] = []
+    size, compressed = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.inMemoryColumnarStorage.compressed"
+    session: Any = SimpleNamespace(conf=Conf({size: "7", compressed: "true"}))
+    static: Any = Broken()
+    plan = WorldPlan(streams=(), static=static, done=lambda: released.append(True))
+    world = World("broken", "Nothing comes of it.", Dice, lambda spark, settings: plan)  # noqa: ARG005
+    with pytest.raises(DataError, match="no rows today"):
+        write_world(session, world, Dice(), tmp_path / "world")
+    assert released == [True]
+    assert session.conf == {size: "7", compressed: "true"}
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_directory_without_manifest_is_no_world(tmp_path: Path) -> None:

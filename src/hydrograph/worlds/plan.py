@@ -57,7 +57,7 @@ class WorldPlan:
     static: DataFrame | None = None
     """Rows of `TRIPLE_COLUMNS`, each triple once."""
     done: Callable[[], None] = field(default=lambda: None)
-    """Called when everything is written: takes away what the plan kept."""
+    """Called when everything is written, or could not be: takes away what the plan kept."""
 
 
 class Generate(Protocol[_S]):  # type: ignore[misc]

@@ -80,13 +80,15 @@ def write_world(
         plan = world.generate(spark, settings)
         streams: dict[str, Part] = {}
         static = None
-        if plan.static is not None:
-            step("static data")
-            static = _write_static(plan.static, partial, forms, world.graph)
-        for stream in plan.streams:
-            step(stream.name)
-            streams[stream.name] = _write_stream(stream, partial, forms, step)
-        plan.done()
+        try:
+            if plan.static is not None:
+                step("static data")
+                static = _write_static(plan.static, partial, forms, world.graph)
+            for stream in plan.streams:
+                step(stream.name)
+                streams[stream.name] = _write_stream(stream, partial, forms, step)
+        finally:
+            plan.done()
         step("checking ids")
         check_ids(
             [[partial / part.path / name for name in part.files] for part in _parts(static, streams)], partial / SPILL
