@@ -31,7 +31,7 @@ from hydrograph.streams.schema import EVENTS
 
 EAGER = 4096
 """Rows that wait at most, where windows are small."""
-_SHARE = 16
+_SHARE = 8
 """Rows that wait at most, as a part of the rows of the windows: reading those once is then spread over enough."""
 MOST = 5_000_000
 """Rows that are kept of one step at most."""
@@ -105,6 +105,8 @@ class Incremental:
         self._texts = {step.name: print_sql(step.query, Target.DUCKDB) for step in parts.followed}
         self._named = {name for step in parts.followed for name in step.reads}
         self.prepared = Prepared.of(parts.rest, [finals.by_report(program)], _PREFIX, program)
+        texts = [*(text for _, *both in self.prepared.steps for text in both), *self.prepared.finals]
+        self._read_again = [step.name for step in self.followed if any(f"{step.name}{ALL}" in text for text in texts)]
         names = {step.name for step in self.followed} | ready.keys()
         self._again = [step.name for step in parts.rest.steps if step.name not in names]
         self.work = Work()
@@ -162,8 +164,8 @@ class Incremental:
 
     def run(self, given: Mapping[str, int]) -> pa.Table:
         """Return the answers of some reports, with the rank of each in the column `r`."""
-        for name, kept in self._kept.items():
-            table = kept.table()
+        for name in self._read_again:
+            table = self._kept[name].table()
             assert table is not None
             self._placed.add_table(f"{name}{ALL}", table)
         (found,) = self.prepared.run(self._placed, given)
