@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -239,8 +240,21 @@ def reachable_inputs(inputs: Sequence[Input], urls: Sequence[str], logs: Sequenc
     found = []
     for number, (each, url, log) in enumerate(zip(inputs, urls, logs, strict=True)):
         logged = isinstance(each.source, LoggedSource)
-        found.append(Reachable(number, each.stream.value, url, each.number, log, logged, bad))
+        reachable = url if logged else _from_anywhere(url)
+        found.append(Reachable(number, each.stream.value, reachable, each.number, _from_anywhere(log), logged, bad))
     return found
+
+
+def _from_anywhere(location: str) -> str:
+    """Return a location that means the same in a process that stands in another directory.
+
+    >>> _from_anywhere("results:/data/rooms?query=q"), _from_anywhere("s3://rooms/log")
+    ('results:/data/rooms?query=q', 's3://rooms/log')
+    """
+    place, mark, options = location.partition("?")
+    prefix = next(each for each in ("dir:", "results:", "") if place.startswith(each))
+    path = place.removeprefix(prefix)
+    return location if "://" in path else f"{prefix}{Path(path).resolve()}{mark}{options}"
 
 
 @contextmanager
