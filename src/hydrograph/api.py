@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
-from hydrograph.live.query import Driver, LiveQuery, Settings
+from hydrograph.live.query import LiveQuery
 from hydrograph.live.runner import Out
+from hydrograph.live.settings import Driver, Settings
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri

@@ -17,11 +17,15 @@ from live_histories import History, random_history, replayed
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
 from hydrograph.live.files import LocalFiles
-from hydrograph.live.query import Driver, LiveQuery, Settings, read_status
-from hydrograph.live.runner import Input, Member, Runner
+from hydrograph.live.inputs import Input
+from hydrograph.live.member import Member
+from hydrograph.live.query import LiveQuery
+from hydrograph.live.runner import Runner
+from hydrograph.live.settings import Driver, Settings
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
+from hydrograph.live.status import read_status
 from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.terms import Iri

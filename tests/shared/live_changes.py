@@ -16,9 +16,11 @@ from hydrograph.bench.oracle.cases import Case
 from hydrograph.bench.oracle.draws import Shape, random_graph, random_stream
 from hydrograph.bench.oracle.queries import STREAMS
 from hydrograph.live.arrivals import Arrival, partition_of
+from hydrograph.live.inputs import Input
+from hydrograph.live.member import Member
 from hydrograph.live.record import Enrolled
 from hydrograph.live.roster import static_fingerprint
-from hydrograph.live.runner import Input, Member, Runner
+from hydrograph.live.runner import Runner
 from hydrograph.live.sink import read_units
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.watermark import Lateness

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from live_histories import History
 
 from hydrograph.live.arrivals import Arrival
-from hydrograph.live.runner import Input, Member, Runner
+from hydrograph.live.inputs import Input
+from hydrograph.live.member import Member
+from hydrograph.live.runner import Runner
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.source import Chunk, Wake
 from hydrograph.rdf.terms import Iri

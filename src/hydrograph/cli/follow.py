@@ -17,7 +17,8 @@ import click
 from hydrograph import api
 from hydrograph.errors import UsageError
 from hydrograph.live.metrics import MetricsServer
-from hydrograph.live.query import Driver, LiveQuery
+from hydrograph.live.query import LiveQuery
+from hydrograph.live.settings import Driver
 from hydrograph.live.units import Unit
 from hydrograph.streams.static import StaticGraphs
 

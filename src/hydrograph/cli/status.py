@@ -7,7 +7,7 @@ import json
 import click
 
 from hydrograph.cli.follow import age, live_line
-from hydrograph.live.query import read_status
+from hydrograph.live.status import read_status
 
 
 @click.command(name="status")

@@ -8,87 +8,44 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import psutil
-
-from hydrograph.errors import RunError, UsageError
+from hydrograph.errors import UsageError
 from hydrograph.language import parse
-from hydrograph.live.arrivals import partition_of
 from hydrograph.live.evaluate import Evaluator
-from hydrograph.live.files import Files, LocalFiles, files_at
+from hydrograph.live.files import LocalFiles, files_at
+from hydrograph.live.inputs import Input, below, check_streams, log_name, open_inputs
+from hydrograph.live.member import Member
+from hydrograph.live.places import Places
 from hydrograph.live.progress import Stopwatch, query_status, together
 from hydrograph.live.record import Enrolled
 from hydrograph.live.roster import Definition, Roster, static_fingerprint
-from hydrograph.live.runner import Input, Member, Out, Runner
+from hydrograph.live.runner import Out, Runner
+from hydrograph.live.settings import Driver, Settings
 from hydrograph.live.sources.receiver import LoggedSource
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.state import State
+from hydrograph.live.status import STATUS
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.streams import LiveStream
 from hydrograph.live.structured import StructuredDriver, answering, query_error, reachable_inputs
-from hydrograph.live.watermark import Lateness
+from hydrograph.live.turns import Turns
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.given import Placement
 from hydrograph.runtime.placement.local import Local
-from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Plan
-from hydrograph.runtime.session import spark_session
 from hydrograph.streams.static import Given, StaticGraphs, given_graphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.profile import Habits
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
-STATUS = "status.json"
 _STATUS_EVERY = 1.0
 _LOOK_EVERY = 0.5
 """Seconds between two looks whether windows have outgrown the driver."""
-_SHARE = 8
-"""One part in so many of the machine's memory is what the state of a query may take in the driver."""
 _WAIT = 0.05
 """Seconds after which the loop looks around though nobody has woken it."""
-
-
-class Driver(StrEnum):
-    """Who calls the step: a plain loop, or Spark Structured Streaming."""
-
-    LOOP = "loop"
-    SPARK = "spark"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a live query runs."""
-
-    checkpoint: str
-    results: str | None = None
-    lateness: Lateness = field(default_factory=Lateness)
-    idle_after: float | None = None
-    """Seconds after which a silent stream is no longer waited for; None waits for ever."""
-    bad: str = "skip"
-    sync: bool = False
-    """Whether to wait until the disk has what is written: survives a loss of power, and costs milliseconds a batch."""
-    placement: Placement = Placement.AUTO
-    master: str | None = None
-    memory: str | None = None
-    driver: Driver = Driver.LOOP
-    threads: int | None = None
-    local_bytes: int | None = None
-    """Bytes of state beyond which a query that may run anywhere moves to Spark; None is an eighth of the memory.
-
-    On one machine Spark never overtakes the database beside the driver, however many rows there are. What can run out
-    is memory: joins hold their rows several times, and executors elsewhere bring their own.
-    """
-    session: SparkSession | None = None
-    linger: float = 0.0
-    """Seconds that a batch waits for more to come: fewer and larger batches."""
 
 
 class LiveQuery:
@@ -110,19 +67,17 @@ class LiveQuery:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._turns: list[tuple[Future[None], Callable[[], None]]] = []
-        self._turn_lock = threading.Lock()
-        self._running = False
+        self._turns = Turns(self._woken.set)
         self.checkpoint = files_at(settings.checkpoint, sync=settings.sync)
         self.results = None if settings.results is None else files_at(settings.results, sync=settings.sync)
-        self.inputs = _inputs(streams, settings)
-        _check(plan, self.inputs)
+        self.inputs = open_inputs(streams, settings)
+        check_streams(plan, self.inputs)
         query = self._registered(name, plan)
         self.urls = [url for _, url in streams]
-        self._databases: dict[str, ExitStack] = {}
+        self._places = Places(settings)
         self._roster = Roster(self.checkpoint)
         self.runner = Runner(
-            Member(self._stepper(query, static), static_fingerprint(static)),
+            Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static)),
             self.inputs,
             self.checkpoint,
             self.results,
@@ -141,31 +96,12 @@ class LiveQuery:
         lateness = self.settings.lateness
         return Registered(name=name, plan=planned, version=version, lateness=lateness, partitions=partitions)
 
-    def _stepper(self, query: Registered, static: StaticGraphs, placed: Local | Spark | None = None) -> Stepper:
-        """Return a query in a place of its own, or in one that it has already."""
-        if placed is None:
-            stack = ExitStack()
-            if self.settings.placement is Placement.SPARK:
-                placed = stack.enter_context(Spark(self._session()))
-            else:
-                placed = stack.enter_context(Local(self.settings.threads, small=True))
-            self._own(query.name, stack)
-        return Stepper(query, static, placed)
-
-    def _own(self, name: str, stack: ExitStack | None) -> None:
-        """Close the place that a query of this name had, and keep another one for it."""
-        before = self._databases.pop(name, None)
-        if before is not None:
-            before.close()
-        if stack is not None:
-            self._databases[name] = stack
-
     def _enrol(self, name: str, enrolled: Enrolled, known: Member | None) -> Member:
         """Return a query as the checkpoint knows it."""
         if known is not None and known.enrolled.version == enrolled.version:
             same = known.graphs == enrolled.graphs
             static = known.stepper.static if same else self._roster.read_static(enrolled.graphs)
-            stepper = self._stepper(known.stepper.query, static, known.stepper.placed)
+            stepper = Stepper(known.stepper.query, static, known.stepper.placed)
             return Member(stepper, enrolled.graphs, enrolled.first)
         definition = self._roster.read(name, enrolled.version)
         member = self._member(definition, definition.plan(), self._roster.read_static(enrolled.graphs))
@@ -173,26 +109,15 @@ class LiveQuery:
 
     def _member(self, definition: Definition, planned: Plan, static: StaticGraphs) -> Member:
         query = self._registered(definition.name, planned, definition.version)
-        return Member(self._stepper(query, static), static_fingerprint(static))
-
-    def _session(self) -> SparkSession:
-        return self.settings.session or spark_session(self.settings.master, self.settings.memory)
+        return Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static))
 
     def _move(self) -> None:
         """Let Spark evaluate queries whose windows have outgrown the driver. No report is lost: the state stays."""
-        if self.settings.placement is not Placement.AUTO:
-            return
-        most = self.settings.local_bytes
-        if most is None:
-            most = psutil.virtual_memory().total // _SHARE
         moved = {}
         for name, member in self.runner.members.items():
             stepper = member.stepper
-            if isinstance(stepper.placed, Local) and _bytes(member.state) > most:
-                stack = ExitStack()
-                placed = stack.enter_context(Spark(self._session()))
-                moved[name] = Stepper(stepper.query, stepper.static, placed)
-                self._own(name, stack)
+            if self._places.is_outgrown(stepper, member.state):
+                moved[name] = Stepper(stepper.query, stepper.static, self._places.on_spark(name))
         if moved:
             self.runner.place(moved)
 
@@ -237,8 +162,7 @@ class LiveQuery:
                 self.runner.open()
                 for each in self.inputs:
                     each.source.start(self._woken.set)
-                with self._turn_lock:
-                    self._running = True
+                self._turns.open()
                 ready()
                 if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
                     self._run_on_spark()
@@ -266,8 +190,8 @@ class LiveQuery:
             self.runner,
             self.inputs,
             reachable_inputs(self.inputs, self.urls, logs, self.settings.bad),
-            self._session(),
-            _below(self.settings.checkpoint, f"spark/{self.runner.epoch:08d}"),
+            self._places.session(),
+            below(self.settings.checkpoint, f"spark/{self.runner.epoch:08d}"),
         )
         query = driver.start()
         try:
@@ -283,19 +207,14 @@ class LiveQuery:
             driver.stop(query)
 
     def _log_of(self, each: Input) -> str:
-        return _below(self.settings.checkpoint, f"sources/{_log_name(each.stream, each.number)}")
+        return below(self.settings.checkpoint, f"sources/{log_name(each.stream, each.number)}")
 
     def close(self) -> None:
         """Close what is open, and tell those who still wait for something that it will not happen."""
-        with self._turn_lock:
-            self._running = False
-            waiting, self._turns = self._turns, []
-        for done, _ in waiting:
-            done.set_exception(RunError("the query has stopped before this could be done"))
+        self._turns.close()
         for each in self.inputs:
             each.source.stop()
-        for name in [*self._databases]:
-            self._own(name, None)
+        self._places.close()
         for files in (self.checkpoint, self.results):
             if isinstance(files, LocalFiles):
                 files.close()
@@ -367,9 +286,9 @@ class LiveQuery:
         def turn() -> None:
             self._known(name)
             self.runner.remove(name)
-            self._own(name, None)
+            self._places.leave(name)
 
-        self._between(turn)
+        self._turns.ask(turn)
 
     def replace_static(self, static: Given, *, name: str | None = None) -> None:
         """Let the reports from the next batch on see other static data (S27); returns when they do.
@@ -388,7 +307,7 @@ class LiveQuery:
             steppers = {each: Stepper(m.stepper.query, graphs, m.stepper.placed) for each, m in chosen.items()}
             self.runner.replace_static({each: (stepper, found) for each, stepper in steppers.items()})
 
-        self._between(turn)
+        self._turns.ask(turn)
 
     @property
     def queries(self) -> dict[str, int]:
@@ -425,7 +344,7 @@ class LiveQuery:
     def _begin(self, definition: Definition, graphs: StaticGraphs) -> tuple[str, int]:
         """Check a query as far as can be before it touches others, and let it run from the next batch on."""
         planned = definition.plan()
-        _check(planned, self.inputs)
+        check_streams(planned, self.inputs)
         with Local(1, small=True) as trial:
             # What can not be compiled is to be known here: in the middle of a batch it would stop the others.
             Evaluator(planned if planned.is_placed else planned.starting(0), graphs, trial)
@@ -437,30 +356,8 @@ class LiveQuery:
             self._roster.write_static(graphs)
             self.runner.add(self._member(definition, planned, graphs))
 
-        self._between(turn)
+        self._turns.ask(turn)
         return definition.name, definition.version
-
-    def _between(self, turn: Callable[[], None]) -> None:
-        """Do something between two batches, and return when it is done."""
-        done: Future[None] = Future()
-
-        def told() -> None:
-            try:
-                turn()
-            except UsageError as error:  # somebody else was quicker: the one who asked is told, nobody else
-                done.set_exception(error)
-            except BaseException as error:  # the one who asked is told, and the driver ends by it
-                done.set_exception(error)
-                raise
-            else:
-                done.set_result(None)
-
-        with self._turn_lock:
-            if not self._running:
-                raise UsageError("the query does not run: start it first")
-            self._turns.append((done, told))
-        self._woken.set()
-        done.result()
 
     def _turn(self) -> None:
         """Do between two batches what somebody asked for, and what has become necessary."""
@@ -468,15 +365,7 @@ class LiveQuery:
         if now - self._looked > _LOOK_EVERY:
             self._looked = now
             self._move()
-        with self._turn_lock:
-            turns, self._turns = self._turns, []
-        for at, (_, turn) in enumerate(turns):
-            try:
-                turn()
-            except BaseException:
-                with self._turn_lock:
-                    self._turns = turns[at + 1 :] + self._turns
-                raise
+        self._turns.run()
 
     def status(self) -> dict[str, Any]:
         """Return how it is doing."""
@@ -507,53 +396,7 @@ class LiveQuery:
             self.checkpoint.write(STATUS, json.dumps(self.status()).encode())
 
 
-def _bytes(state: State) -> int:
-    """Return how many bytes the rows of a state take."""
-    return sum(int(piece.events.nbytes) for pieces in state.pieces.values() for piece in pieces)
-
-
 def fingerprint(plan: Plan) -> str:
     """Return what tells plans apart: a checkpoint belongs to one."""
     said = repr((plan.query.form, plan.pattern, plan.query.windows, plan.query.dataset, plan.profile))
     return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-
-def read_status(location: str) -> dict[str, Any]:
-    """Return what a query has last said of itself in its checkpoint."""
-    data = files_at(location).read(STATUS)
-    if data is None:
-        raise UsageError(
-            f"{location}: expected the checkpoint of a live query, got none; see run --follow --checkpoint"
-        )
-    found: dict[str, Any] = json.loads(data)
-    return found
-
-
-def _inputs(streams: Sequence[tuple[Iri, str]], settings: Settings) -> list[Input]:
-    inputs: list[Input] = []
-    for stream, location in streams:
-        number = sum(each.stream == stream for each in inputs)
-        name = _log_name(stream, number)
-        log = files_at(_below(settings.checkpoint, f"sources/{name}"), sync=settings.sync)
-        source = open_source(stream, location, log, partition=number, bad=settings.bad)
-        inputs.append(Input(stream, source, number))
-    return inputs
-
-
-def _log_name(stream: Iri, number: int) -> str:
-    return hashlib.sha256(partition_of(stream, number).encode()).hexdigest()[:12]
-
-
-def _below(location: str, name: str) -> str:
-    return f"{location.rstrip('/')}/{name}"
-
-
-def _check(plan: Plan, inputs: Sequence[Input]) -> None:
-    given = {each.stream for each in inputs}
-    for window in plan.query.windows:
-        if window.stream not in given:
-            known = ", ".join(f"<{name.value}>" for name in given) or "none"
-            raise UsageError(f"no stream is given for <{window.stream.value}>; given streams: {known}")
-
-
-__all__ = ["Files", "LiveQuery", "RunError", "Settings", "fingerprint", "read_status"]

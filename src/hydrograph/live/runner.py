@@ -19,83 +19,22 @@ from typing import Any
 import duckdb
 
 from hydrograph.errors import HydrographError, RunError
-from hydrograph.live.arrivals import Arrival, Partition, partition_of
+from hydrograph.live.arrivals import Arrival, Partition
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
+from hydrograph.live.inputs import Input
 from hydrograph.live.journal import KEPT, Found, Journal
 from hydrograph.live.lease import Lease
+from hydrograph.live.member import Member
 from hydrograph.live.progress import Progress, Stopwatch
-from hydrograph.live.record import Batch, Decision, Enrolled, Outcome, Record
+from hydrograph.live.record import Batch, Enrolled, Outcome, Record
 from hydrograph.live.sink import SegmentSink
-from hydrograph.live.sources.source import Source
-from hydrograph.live.state import State
 from hydrograph.live.step import Stepper
 from hydrograph.live.units import Unit
-from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 
 Out = Callable[[Unit], None]
 """Gets each unit; the last ones may come again after a crash, with the same key and the same text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A source and the partition it fills."""
-
-    stream: Iri
-    source: Source
-    number: int = 0
-
-    @property
-    def name(self) -> Partition:
-        """The name of the partition."""
-        return partition_of(self.stream, self.number)
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A query that runs, and where it stands."""
-
-    stepper: Stepper
-    graphs: str = ""
-    """The fingerprint of its static data."""
-    first: str | None = None
-    """The fingerprint of the static data that it began with; None where that is the same."""
-    state: State = field(default_factory=State)
-    record: Record = field(default_factory=Record)
-
-    @property
-    def name(self) -> str:
-        """The name of the query."""
-        return self.stepper.query.name
-
-    @property
-    def enrolled(self) -> Enrolled:
-        """What is recorded of it."""
-        return Enrolled(self.stepper.query.version, self.graphs, self.graphs if self.first is None else self.first)
-
-    def own(self, names: Iterable[Partition]) -> tuple[Partition, ...]:
-        """Return those of some partitions that the query reads."""
-        return tuple(name for name in names if name in self.stepper.query.partitions)
-
-    def worked(self, arrivals: Sequence[Arrival], decision: Decision) -> tuple[State, list[Unit], Record]:
-        """Return what the step makes of a batch; on Spark it is taken again if a job fails.
-
-        An executor that leaves may take rows with it that were kept there. The step depends on nothing but what it is
-        given, and the second attempt makes those rows anew; what fails twice fails.
-        """
-        try:
-            return self.stepper.work(self.state, arrivals, self.record, decision)
-        except RunError:
-            if isinstance(self.stepper.placed, Local):
-                raise
-            return self.stepper.work(self.state, arrivals, self.record, decision)
-
-    def starting(self, number: int, ends: Mapping[Partition, int]) -> Member:
-        """Return the query as one that begins behind a batch: what came before it does not exist for it (S40)."""
-        own = {name: ends.get(name, 0) for name in self.stepper.query.partitions}
-        decision = Decision(batch=number, start=own, end=own)
-        return replace(self, state=State(), record=Record(decision=decision, oldest=own))
 
 
 Enrol = Callable[[str, Enrolled, Member | None], Member]

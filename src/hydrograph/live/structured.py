@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 from hydrograph.errors import RunError
 from hydrograph.live.arrivals import Arrival
 from hydrograph.live.files import files_at
+from hydrograph.live.inputs import Input
 from hydrograph.live.progress import Stopwatch
-from hydrograph.live.runner import Input, Runner
+from hydrograph.live.runner import Runner
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.streams.schema import EVENTS, ddl
 

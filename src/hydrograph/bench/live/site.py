@@ -16,8 +16,8 @@ from hydrograph import api
 from hydrograph.errors import UsageError
 from hydrograph.live.failpoints import VARIABLE
 from hydrograph.live.files import LocalFiles
-from hydrograph.live.query import read_status
 from hydrograph.live.sink import read_units
+from hydrograph.live.status import read_status
 
 STRUCK = "hydrograph: struck"
 """What a driver says when somebody else is to die."""

@@ -1,0 +1,48 @@
+"""How a live query runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from hydrograph.live.watermark import Lateness
+from hydrograph.runtime.given import Placement
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Driver(StrEnum):
+    """Who calls the step: a plain loop, or Spark Structured Streaming."""
+
+    LOOP = "loop"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a live query runs."""
+
+    checkpoint: str
+    results: str | None = None
+    lateness: Lateness = field(default_factory=Lateness)
+    idle_after: float | None = None
+    """Seconds after which a silent stream is no longer waited for; None waits for ever."""
+    bad: str = "skip"
+    sync: bool = False
+    """Whether to wait until the disk has what is written: survives a loss of power, and costs milliseconds a batch."""
+    placement: Placement = Placement.AUTO
+    master: str | None = None
+    memory: str | None = None
+    driver: Driver = Driver.LOOP
+    threads: int | None = None
+    local_bytes: int | None = None
+    """Bytes of state beyond which a query that may run anywhere moves to Spark; None is an eighth of the memory.
+
+    What runs out first beside the driver is memory: joins hold their rows several times, and executors elsewhere bring
+    their own.
+    """
+    session: SparkSession | None = None
+    linger: float = 0.0
+    """Seconds that a batch waits for more to come: fewer and larger batches."""
