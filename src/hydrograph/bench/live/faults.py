@@ -98,11 +98,13 @@ def kill_executors(root: Path, seed: int, tally: Tally) -> None:
     points = rng.sample(POINTS, len(POINTS))
     strikes = ",".join(f"{point}:{number}:executor" for number, point in enumerate(points, 1))
     options = (*_ON_SPARK, "--placement", "spark", "--master", "local-cluster[2,1,1024]")
-    started = time.monotonic()
+    started, before = time.monotonic(), 0
     with site.driver(strikes, *options) as driver:
         while driver.poll() is None and time.monotonic() - started < 2 * _PATIENCE:
-            time.sleep(1.0)
-            site.give(1)  # a batch or so each, so that there is one for every strike
+            if site.begun > before:  # a file for each batch, so that there is one for every strike
+                before = site.begun
+                site.give(1)
+            time.sleep(0.2)
         driver.terminate()
         _, err = driver.communicate(timeout=_PATIENCE)
     struck = err.count(STRUCK)

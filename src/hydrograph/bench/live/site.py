@@ -70,8 +70,9 @@ class Site:
 
     @property
     def begun(self) -> int:
-        """How many of the last batches have been begun."""
-        return len([*(self.root / "checkpoint" / "batches").glob("*.begin")])
+        """The number of the last batch that has been begun; 0 before the first."""
+        files = (self.root / "checkpoint" / "batches").glob("*.begin")
+        return max((int(file.name.partition(".")[0]) for file in files), default=0)
 
     def answers(self, pid: int) -> bool:
         """Tell whether a driver runs and has said so in its status."""
