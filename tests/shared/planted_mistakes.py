@@ -165,22 +165,13 @@ def order_ignores_offset(patch: pytest.MonkeyPatch) -> None:
 
 
 def paths_stop_after_a_round(patch: pytest.MonkeyPatch) -> None:
-    from hydrograph.runtime.placement import drive, local
+    from hydrograph.runtime.placement import drive
 
-    def once(program: Any, run: Any, store: Any) -> Any:
-        repeat = drive._repeat
+    def stopped(program: Any, step: Any, kept: Any, run: Any, store: Any) -> None:
+        kept[step.delta], found, _ = store(step.delta, run(program.query(step.query, kept)), None)
+        kept[step.name], _, _ = store(step.name, found, None)
 
-        def stopped(program: Any, step: Any, kept: Any, run: Any, store: Any) -> None:
-            kept[step.delta], found, _ = store(step.delta, run(program.query(step.query, kept)), None)
-            kept[step.name], _, _ = store(step.name, found, None)
-
-        drive._repeat = stopped
-        try:
-            return drive.drive(program, run, store)
-        finally:
-            drive._repeat = repeat
-
-    patch.setattr(local, "drive", once)
+    patch.setattr(drive, "_repeat", stopped)
 
 
 def floors_toward_zero(patch: pytest.MonkeyPatch) -> None:
