@@ -117,7 +117,7 @@ def _settings(memory: str, address: str) -> dict[str, str]:
         "spark.sql.join.preferSortMergeJoin": "true",
         # Rows that are spread by chunk need not be spread again by chunk and key.
         "spark.sql.requireAllClusterKeysForCoPartition": "false",
-        # One query may have ninety classes: with Spark's hundred the next run would compile many anew, and Java with it.
+        # One query may have ninety classes: of Spark's hundred the next run would compile a third anew.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
