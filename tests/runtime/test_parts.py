@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 import hydrograph
 from hydrograph.runtime import run as running
 from hydrograph.runtime.placement import spark as spark_placement
+from hydrograph.runtime.placement.local import Local, Parameters
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.replay import Ranks, parts
 
@@ -50,6 +52,30 @@ def test_parts(text: str, location: Path, at_once: int, monkeypatch: pytest.Monk
         assert list(run.reports()) == together
         assert list(run.reports()) == together  # a second time, after the tables of the last part
     assert len(together) > 20
+
+
+def test_static_steps_are_computed_once_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{START} SELECT ?who ?floor {WINDOW} {{ {SEEN} ?room :floor ?floor . ?room :label ?label }}"
+    query, static = hydrograph.query(text), BUILDING.with_suffix(".nt")
+    with query.over(BUILDING, static, placement="local") as run:
+        together = list(run.reports())
+    asked: list[str] = []
+    answered = Local.query
+
+    def heard(self: Local, sql: str, parameters: Parameters) -> pa.Table:
+        asked.append(sql)
+        return answered(self, sql, parameters)
+
+    monkeypatch.setattr(Local, "query", heard)
+    monkeypatch.setattr(running, "_ROWS_AT_ONCE", 400)
+    with query.over(BUILDING, static, placement="local") as run:
+        asked.clear()
+        assert list(run.reports()) == together
+    reading = [position for position, sql in enumerate(asked) if re.search(r"FROM static\b", sql)]
+    assert reading, "expected static data to be read"
+    assert len(asked) > len(reading) + 2, "expected several parts"
+    assert reading == [*range(len(reading))], "expected static data to be read before the first part alone"
+    assert any(report.rows for report in together)
 
 
 @pytest.mark.spark

@@ -2,29 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
-from hydrograph.algebra.nodes import (
-    Bgp,
-    Distinct,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    PathPattern,
-    Pattern,
-    Project,
-    Reduced,
-    Slice,
-    Union,
-    Values,
-    Window,
-)
-from hydrograph.algebra.walk import certain, variables
+from hydrograph.algebra.nodes import Pattern, Window
+from hydrograph.algebra.walk import certain, children, variables
 from hydrograph.compile.relation import Demand, Part, Parts
 from hydrograph.rdf.terms import Variable
 
@@ -50,16 +29,4 @@ def asked_by_join(left: Pattern, right: Pattern, demand: Demand) -> tuple[dict[V
 
 def _is_static(pattern: Pattern) -> bool:
     """Tell whether a pattern reads no window."""
-    match pattern:
-        case Window():
-            return False
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return _is_static(left) and _is_static(right)
-        case Filter(_, inner) | Extend(inner) | Graph(_, inner) | Group(inner) | Project(inner):
-            return _is_static(inner)
-        case Distinct(inner) | Reduced(inner) | OrderBy(inner) | Slice(inner):
-            return _is_static(inner)
-        case Bgp() | PathPattern() | Values():
-            return True
-        case _:
-            assert_never(pattern)
+    return not isinstance(pattern, Window) and all(map(_is_static, children(pattern)))

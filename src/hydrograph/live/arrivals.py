@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -41,3 +42,14 @@ class Arrival:
     def name(self) -> Partition:
         """The name of the partition."""
         return partition_of(self.stream, self.partition)
+
+
+def ends_of(arrivals: Sequence[Arrival], *, behind: bool) -> dict[Partition, int]:
+    """Return for each partition the offset behind its last arrival, or that of its first one."""
+    found: dict[Partition, int] = {}
+    for arrival in arrivals:
+        if behind:
+            found[arrival.name] = max(found.get(arrival.name, arrival.end), arrival.end)
+        else:
+            found[arrival.name] = min(found.get(arrival.name, arrival.start), arrival.start)
+    return found

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from hydrograph.errors import UsageError
 from hydrograph.language import parse
@@ -46,6 +46,16 @@ _LOOK_EVERY = 0.5
 """Seconds between two looks whether windows have outgrown the driver."""
 _WAIT = 0.05
 """Seconds after which the loop looks around though nobody has woken it."""
+
+
+class Meant(TypedDict, total=False):
+    """What goes with the text of a query that joins others; None is what the text says."""
+
+    name: str | None
+    dialect: str | None
+    preset: str | None
+    habits: Habits | None
+    t0: Instant | None
 
 
 class LiveQuery:
@@ -239,43 +249,23 @@ class LiveQuery:
             failure, self._failure = self._failure, None
             raise failure
 
-    def add(
-        self,
-        text: str,
-        static: Given | None = None,
-        *,
-        name: str | None = None,
-        dialect: str | None = None,
-        preset: str | None = None,
-        habits: Habits | None = None,
-        t0: Instant | None = None,
-    ) -> tuple[str, int]:
+    def add(self, text: str, static: Given | None = None, **meant: Unpack[Meant]) -> tuple[str, int]:
         """Let another query run beside those that do, from the next batch on (S40); return its name and version.
 
         It reads the streams that are there, sees what comes from now on and nothing before, and is there again when the
         checkpoint is started again. Its name is the one it is registered under, or `name`.
         """
-        definition = self._definition(text, name, dialect, preset, habits, t0)
+        definition = self._definition(text, meant)
         if definition.name in self.queries:
             raise UsageError(f"a query named {definition.name} runs already: give it another name, or replace that one")
         return self._begin(definition, given_graphs(static))
 
-    def replace(
-        self,
-        text: str,
-        static: Given | None = None,
-        *,
-        name: str | None = None,
-        dialect: str | None = None,
-        preset: str | None = None,
-        habits: Habits | None = None,
-        t0: Instant | None = None,
-    ) -> tuple[str, int]:
+    def replace(self, text: str, static: Given | None = None, **meant: Unpack[Meant]) -> tuple[str, int]:
         """Let a changed query take the place of the one of its name, under the next version; see `add`.
 
         Windows of the old one that have not closed are not reported. Without `static` it sees what the old one saw.
         """
-        definition = self._definition(text, name, dialect, preset, habits, t0)
+        definition = self._definition(text, meant)
         member = self._known(definition.name)
         return self._begin(definition, member.stepper.static if static is None else given_graphs(static))
 
@@ -320,25 +310,17 @@ class LiveQuery:
             raise UsageError(f"no query named {name} runs; queries: {', '.join(self.queries) or 'none'}")
         return found
 
-    def _definition(
-        self,
-        text: str,
-        name: str | None,
-        dialect: str | None,
-        preset: str | None,
-        habits: Habits | None,
-        t0: Instant | None,
-    ) -> Definition:
-        called = name or parse(text, dialect).name or "query"
+    def _definition(self, text: str, meant: Meant) -> Definition:
+        called = meant.get("name") or parse(text, meant.get("dialect")).name or "query"
         known = 1 if called == self.name else 0
         return Definition(
             name=called,
             version=self._roster.next_version(called, known),
             text=text,
-            dialect=dialect,
-            preset=preset,
-            habits=habits or Habits(),
-            t0=t0,
+            dialect=meant.get("dialect"),
+            preset=meant.get("preset"),
+            habits=meant.get("habits") or Habits(),
+            t0=meant.get("t0"),
         )
 
     def _begin(self, definition: Definition, graphs: StaticGraphs) -> tuple[str, int]:

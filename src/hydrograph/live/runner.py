@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from hydrograph.errors import HydrographError, RunError
-from hydrograph.live.arrivals import Arrival, Partition
+from hydrograph.live.arrivals import Arrival, Partition, ends_of
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
 from hydrograph.live.inputs import Input
@@ -230,8 +230,8 @@ class Runner:
         spoke = {arrival.name for arrival in arrivals if arrival.events.num_rows}
         return Batch(
             number=self.batch.number + 1,
-            start={**self.batch.end, **_offsets(reversed(arrivals), behind=False)},
-            end={**self.batch.end, **_offsets(arrivals, behind=True)},
+            start={**self.batch.end, **ends_of(arrivals, behind=False)},
+            end={**self.batch.end, **ends_of(arrivals, behind=True)},
             idle=tuple(name for name in idle if name not in spoke),
             ended=tuple(ended),
             queries={name: member.enrolled for name, member in members.items()},
@@ -333,8 +333,3 @@ class Runner:
     def is_over(self) -> bool:
         """Whether every source has ended and everything is reported."""
         return {each.name for each in self.inputs} <= {*self.batch.ended}
-
-
-def _offsets(arrivals: Iterable[Arrival], *, behind: bool) -> dict[Partition, int]:
-    """Return the offset behind the last arrival of each partition, or that of the first one of those in reverse."""
-    return {arrival.name: arrival.end if behind else arrival.start for arrival in arrivals}

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.compile.reporting import Counted
-from hydrograph.live.arrivals import Arrival, Partition
+from hydrograph.live.arrivals import Arrival, Partition, ends_of
 from hydrograph.live.counting import cut_table, next_cut
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.evaluate import Before, Evaluator
@@ -84,11 +84,11 @@ class Stepper:
         elif t0 is None and first is not None and (flush or (known is not None and first <= known)):
             # With every element before the watermark known, this is the first, whatever order they came in (A2).
             t0 = self.query.plan.profile.start_at(first)
-        starts = {**before.end, **_ends(arrivals, behind=False)}
+        starts = {**before.end, **ends_of(arrivals, behind=False)}
         return Decision(
             batch=before.batch + 1,
             start=starts,
-            end={**before.end, **_ends(arrivals, behind=True)},
+            end={**before.end, **ends_of(arrivals, behind=True)},
             newest=newest,
             idle=quiet,
             ended=tuple(sorted(ended)),
@@ -279,16 +279,6 @@ def _sane(arrival: Arrival) -> Arrival:
 
 def _elements(arrival: Arrival) -> int:
     return len(elements_of(arrival.events)[1])
-
-
-def _ends(arrivals: Sequence[Arrival], *, behind: bool) -> dict[Partition, int]:
-    found: dict[Partition, int] = {}
-    for arrival in arrivals:
-        if behind:
-            found[arrival.name] = max(found.get(arrival.name, arrival.end), arrival.end)
-        else:
-            found[arrival.name] = min(found.get(arrival.name, arrival.start), arrival.start)
-    return found
 
 
 def _taken(state: State, arrivals: Sequence[Arrival], decision: Decision) -> tuple[State, dict[Iri, tuple[Piece, ...]]]:

@@ -124,6 +124,7 @@ class Run:
     def _reports_in_parts(self, placed: Local, parts: list[Ranks]) -> Iterator[Report]:
         """Return the reports part by part, so that the answers of one part at a time are in memory (S17)."""
         final, held = by_report(self.program), self._with_content()
+        placed.stand(self.program)
         for part in parts:
             # What changed is known against the report before, which is evaluated too, but not given.
             earlier = int(self.plan.operator is not StreamOperator.RSTREAM and part.start > self._ranks.start)

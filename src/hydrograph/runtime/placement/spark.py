@@ -12,10 +12,9 @@ from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.compile.standing import standing
 from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
-from hydrograph.runtime.placement.drive import Standing, drive
+from hydrograph.runtime.placement.drive import drive
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +33,6 @@ class Spark:
         self.prefix = f"hydrograph_{uuid4().hex[:12]}_"
         self._views: list[str] = []
         self._cached: list[DataFrame] = []
-        self._standing = Standing()
 
     def __enter__(self) -> Self:
         """Return the placement itself."""
@@ -90,21 +88,8 @@ class Spark:
     def frames(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[DataFrame]:
         """Return each query over the steps of a program as a lazy DataFrame; what it keeps is computed once."""
         given = {**parameters, **program.constants}
-        kept = drive(program, lambda query: self._frame(query, given), self._store, self._standing.of(program))
+        kept = drive(program, lambda query: self._frame(query, given), self._store)
         return [self._frame(program.query(final, kept), given) for final in finals]
-
-    def stand(self, program: Program) -> tuple[str, ...]:
-        """Compute the steps that read static data alone, for every later run of the program; return their names.
-
-        Called again where static data has been replaced.
-        """
-        found: dict[str, str] = {}
-        for step in standing(program):
-            view = f"{self.prefix}standing_{step.name}"
-            self.prepare(view, program.query(step.query, found), program.constants, eager=True)
-            found[step.name] = view
-        self._standing = Standing(program, found)
-        return tuple(found)
 
     def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
         """Return the rows of one query in the driver's memory."""
