@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hydrograph import api
 from hydrograph.live.units import Unit
@@ -19,7 +21,10 @@ from hydrograph.streams.schema import EVENTS, TRIPLES
 
 STREAM = "urn:bench:stream"
 STEP = 1_000
-_SLICE = 20
+RANGE = 5_000
+PREDICATES = "pqr"
+Numbers: TypeAlias = NDArray[np.int64]
+SLICE = 20
 """Milliseconds of the stream that are handed over together."""
 _PASSING = 5_000
 _PREFIX = "PREFIX : <urn:bench:>"
@@ -41,6 +46,17 @@ GROWING = {
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """The triples of some milliseconds as numbers: of nodes, and of predicates among `PREDICATES`."""
+
+    start: int
+    t: Numbers
+    s: Numbers
+    p: Numbers
+    o: Numbers
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """Rows of some milliseconds."""
 
@@ -48,50 +64,66 @@ class Slice:
     events: pa.Table
 
 
-def slices(rate: int, milliseconds: int, seed: int = 1, *, passing: bool = False) -> Iterator[Slice]:
-    """Return a stream of three predicates over many nodes, in slices of equal length.
+def nodes_at(rate: int) -> int:
+    """Return over how many nodes a stream of such a rate speaks."""
+    return max(1000, 6 * rate)
+
+
+def draws(rate: int, milliseconds: int, seed: int = 1, *, passing: bool = False) -> Iterator[Drawn]:
+    """Return a stream of three predicates over many nodes as numbers: one slice after the other, the same each time.
 
     Nodes that are `passing` are spoken of for five seconds and then no more, so that a longer window does not make more
     of each triple.
     """
     rng = np.random.default_rng(seed)
-    pool = max(1000, 6 * rate)
+    pool, each = nodes_at(rate), rate * SLICE // 1000
+    for start in range(0, milliseconds, SLICE):
+        s, o = rng.integers(0, pool, (2, each)) + (pool * start // _PASSING if passing else 0)
+        yield Drawn(start, start + np.arange(each) * SLICE // each, s, rng.integers(0, len(PREDICATES), each), o)
+
+
+def slices(rate: int, milliseconds: int, seed: int = 1, *, passing: bool = False) -> Iterator[Slice]:
+    """Return the stream as encoded rows, in slices of equal length that are made as they are asked for."""
+    pool = nodes_at(rate)
     nodes = [f"<urn:bench:n{number}>" for number in range(pool + (pool * milliseconds // _PASSING if passing else 0))]
     node_ids = np.array([encode_text(text).id for text in nodes], np.int64)
-    names = [f"<urn:bench:{name}>" for name in "pqr"]
+    names = [f"<urn:bench:{name}>" for name in PREDICATES]
     name_ids = np.array([encode_text(text).id for text in names], np.int64)
     node_texts, name_texts = pa.array(nodes), pa.array(names)
-    number, each = 0, rate * _SLICE // 1000
-    for start in range(0, milliseconds, _SLICE):
-        s, o = rng.integers(0, pool, (2, each)) + (pool * start // _PASSING if passing else 0)
-        p = rng.integers(0, 3, each)
-        t = start + np.arange(each) * _SLICE // each
+    number, kind = 0, int(encode_text(nodes[0]).kind)
+    for drawn in draws(rate, milliseconds, seed, passing=passing):
+        each = len(drawn.t)
         columns = {
-            "t": pa.array(t.astype(np.int64)),
+            "t": pa.array(drawn.t.astype(np.int64)),
             "seq": pa.array(np.arange(number, number + each)),
             "t_next": pa.nulls(each, pa.int64()),
-            "s": node_texts.take(pa.array(s)),
-            "p": name_texts.take(pa.array(p)),
-            "o": node_texts.take(pa.array(o)),
-            "s_id": pa.array(node_ids[s]),
-            "p_id": pa.array(name_ids[p]),
-            "o_id": pa.array(node_ids[o]),
-            "o_kind": pa.array(np.zeros(each, np.int8) + int(encode_text(nodes[0]).kind)),
+            "s": node_texts.take(pa.array(drawn.s)),
+            "p": name_texts.take(pa.array(drawn.p)),
+            "o": node_texts.take(pa.array(drawn.o)),
+            "s_id": pa.array(node_ids[drawn.s]),
+            "p_id": pa.array(name_ids[drawn.p]),
+            "o_id": pa.array(node_ids[drawn.o]),
+            "o_kind": pa.array(np.zeros(each, np.int8) + kind),
             "o_num": pa.nulls(each, pa.float64()),
             "o_dec": pa.nulls(each, pa.decimal128(38, 18)),
         }
         number += each
-        yield Slice(start, pa.table([columns[name] for name in EVENTS.names], schema=EVENTS))
+        yield Slice(drawn.start, pa.table([columns[name] for name in EVENTS.names], schema=EVENTS))
+
+
+def kinds(rate: int) -> dict[int, int]:
+    """Return of every tenth node what it is."""
+    rng = Random(2)
+    return {number: rng.randrange(20) for number in range(0, nodes_at(rate), 10)}
 
 
 def static_kinds(rate: int) -> pa.Table:
     """Return a static graph that says of every tenth node what it is."""
-    rng = Random(2)
     rows = []
-    kind = encode_text("<urn:bench:kind>")
-    for number in range(0, max(1000, 6 * rate), 10):
-        s, o = encode_text(f"<urn:bench:n{number}>"), encode_text(f"<urn:bench:k{rng.randrange(20)}>")
-        rows.append((s.text, kind.text, o.text, s.id, kind.id, o.id, int(o.kind), None, None))
+    says = encode_text("<urn:bench:kind>")
+    for node, kind in kinds(rate).items():
+        s, o = encode_text(f"<urn:bench:n{node}>"), encode_text(f"<urn:bench:k{kind}>")
+        rows.append((s.text, says.text, o.text, s.id, says.id, o.id, int(o.kind), None, None))
     columns = zip(*rows, strict=True)
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, TRIPLES, strict=True)], schema=TRIPLES)
 
