@@ -2,8 +2,9 @@
 
 The last line is `load: <queries> queries, <reports> reports, precision <p>, recall <r>, lag <flat|growing>, memory
 <flat|growing>`. Lag grows if reports of the last third of the run come clearly later than those of the first, or by
-more than a window, or if the stream could not be handed over when it was due. Memory grows if the line through what the tree of processes held after
-the first five minutes rises by more than a tenth of its middle until the end; shorter runs can't tell.
+more than a window, or if the stream could not be handed over when it was due. Memory grows if the line through what
+the tree of processes held after the first five minutes rises by more than a tenth of its middle until the end; of
+shorter runs it is unknown.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class Heard:
 
         A stream begins without any lag: one as long as a window has grown, even if it is the same from the start on.
         """
-        runs = [found[_WARM:] for found in self.latencies.values()]
-        flat = all(Measured(run).lag == "flat" and np.median(run[-len(run) // 3 :]) < RANGE for run in runs)
+        runs = [found[_WARM:] or found for found in self.latencies.values()]
+        flat = all(Measured(run).lag == "flat" and np.median(run[-1 - len(run) // 3 :]) < RANGE for run in runs)
         return "flat" if flat and behind < STEP else "growing"
 
 
