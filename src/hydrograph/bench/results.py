@@ -171,6 +171,8 @@ class Held(_Record):
     rate: float
     unit: str = "elements/s"
     tried: tuple[tuple[float, bool], ...] = ()
+    why: str = ""
+    """Why the lowest rate that was not held is not; nothing if the highest that was tried is held."""
 
 
 class Functional(_Record):

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from hydrograph.bench.experiments.__main__ import main
-from hydrograph.bench.experiments.holding import grows, highest
+from hydrograph.bench.experiments.holding import grows, highest, why_not
+from hydrograph.bench.experiments.model import read_experiment
 from hydrograph.bench.experiments.summary import gauge, silent
-from hydrograph.bench.results import Outcome, Window, line_of, read
+from hydrograph.bench.results import Key, Outcome, Window, line_of, read
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +65,54 @@ def test_queries_without_answers_are_named(ran: tuple[Path, str, int], tmp_path:
     assert list(silent([tmp_path], {"functional 1"})) == []
 
 
+def test_a_query_without_answers_makes_the_gauge_fail(ran: tuple[Path, str, int], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(ran[0], folder)
+    with (folder / "results.jsonl").open("w") as out:
+        for record in read(ran[0]):
+            empty = isinstance(record, Outcome) and record.key.query == "hot"
+            out.write(line_of(record.model_copy(update={"non_empty": 0}) if empty else record))
+    done = CliRunner().invoke(main, ["papers-small", "-o", str(folder)])
+    assert done.exit_code == 1
+    assert "rooms: no window of hot has an answer, so that nothing was checked" in done.output.splitlines()
+
+
+def test_all_workloads_whose_queries_must_have_answers_say_so() -> None:
+    must = {test.name.split(" ")[0].rstrip(",") for test in read_experiment("papers").tests if test.answers}
+    assert must == {"LSBench", "CSRBench", "YABench"}
+    silent_ones = {test.name for test in read_experiment("papers").tests if not test.answers}
+    assert silent_ones == {"SRBench", "shop, tumbling", "shop, sliding", "shop, Q9 and Q47"}
+
+
 def test_the_highest_rate_is_found_between_bounds() -> None:
-    rate, tried = highest(lambda rate: rate <= 700, 10, 100_000)
+    rate, tried = highest(lambda rate: "" if rate <= 700 else "wrong", 10, 100_000)
     assert 630 < rate <= 700
-    assert tried[:2] == ((10, True), (100_000, False))
+    assert tried[:2] == ((10, ""), (100_000, "wrong"))
     assert len(tried) < 12
-    assert highest(lambda _: False, 10, 100)[0] == 0
-    assert highest(lambda _: True, 10, 100)[0] == 100
+    assert highest(lambda _: "wrong", 10, 100)[0] == 0
+    assert highest(lambda _: "", 10, 100)[0] == 100
     assert not grows([])
+
+
+GROWING = [10.0, 200, 400, 600, 800, 1000]
+STEADY = [10.0, 12, 11, 10, 13, 12]
+
+
+@pytest.mark.parametrize(
+    ("changed", "delays", "late", "why"),
+    [
+        ({}, STEADY, STEADY, ""),
+        ({"verdict": "wrong"}, STEADY, STEADY, "wrong"),
+        ({"non_empty": 0}, STEADY, STEADY, "no window has an answer"),
+        ({}, GROWING, STEADY, "delay grows"),
+        ({}, STEADY, GROWING, "elements are taken later and later"),
+        ({}, [], STEADY, "no window closed while the stream was played"),
+        ({}, [9000.0, 8000, 7000, 6000, 5000], STEADY, "answers wait for the end of the stream"),
+    ],
+)
+def test_an_engine_that_does_not_keep_up_holds_no_rate(
+    changed: dict[str, object], delays: list[float], late: list[float], why: str
+) -> None:
+    key = Key(test="t", engine="e", query="q")
+    outcome = Outcome(key=key, verdict="ok", phase="execution", windows=6, non_empty=6)
+    assert why_not(outcome.model_copy(update=changed), delays, late, 10_000) == why

@@ -184,16 +184,56 @@ def test_a_part_of_a_stream_can_be_played(file: Path) -> None:
     assert pq.read_table(stream.files[0]).num_rows == 6
 
 
+SLOW = """
+import subprocess, sys, time
+command = [sys.executable, "-m", "hydrograph.bench.engines.oxigraph", "incremental"]
+engine = subprocess.Popen(command, stdin=subprocess.PIPE)
+for line in sys.stdin.buffer:
+    time.sleep(0.1)
+    engine.stdin.write(line)
+    engine.stdin.flush()
+engine.stdin.close()
+sys.exit(engine.wait())
+"""
+"""An engine that takes ten elements a second."""
+
+
+def held(file: Path, engines: str, start: float) -> Path:
+    """Look for the highest rate between `start` and nearly the same, and return the folder of the run."""
+    test = (
+        f'[[test]]\nname = "held"\nmeasure = "held"\nheld_from = {start}\nheld_to = {start + 1}\nheld_for = "500ms"\n'
+    )
+    file.write_text(TEXT.replace('"oxigraph", "ENGINE"', engines).split("[[test]]")[0] + test)
+    run_experiment(read_experiment(str(file)), file.parent / "run")
+    return file.parent / "run"
+
+
 def test_the_highest_rate_is_looked_for_by_playing(file: Path) -> None:
-    held = 'name = "held"\nmeasure = "held"\nheld_from = 100\nheld_to = 105\nqueries.names = []\n'
-    file.write_text(file.read_text().split("[[test]]")[0] + f"[[test]]\n{held}")
-    folder = file.parent / "run"
+    folder = held(file, '"oxigraph"', 15)
+    some, none = [record for record in read(folder) if isinstance(record, Held)]
+    assert (some.key.query, some.rate, some.tried, some.why) == ("all", 16, ((15, True), (16, True)), "")
+    assert (none.key.query, none.rate, none.why) == ("none", 0, "no window has an answer")
+    assert "held, oxigraph, all: 16 elements/s held, the highest that was tried" in summary_lines([folder])
     run_experiment(read_experiment(str(file)), folder)
-    found = [record for record in read(folder) if isinstance(record, Held)]
-    assert [(each.key.query, each.rate) for each in found] == [("all", 105), ("none", 105)]
-    assert list(found[0].tried) == [(100, True), (105, True)]
-    run_experiment(read_experiment(str(file)), folder)
+    compare_run(folder, folder)
     assert kinds(folder)[Held] == 2
+    assert not outcomes(folder)
+
+
+def test_an_engine_that_is_too_slow_does_not_hold_a_rate(file: Path) -> None:
+    slow = file.parent / "slow.py"
+    slow.write_text(SLOW)
+    found, _ = [each for each in read(held(file, f'"program:{sys.executable} {slow}"', 35)) if isinstance(each, Held)]
+    assert (found.rate, found.tried, found.why) == (0, ((35, False),), "delay grows")
+
+
+def test_a_rate_is_only_tried_for_as_long_as_there_is_a_stream(file: Path) -> None:
+    held = 'name = "held"\nmeasure = "held"\nheld_from = 100\n'
+    file.write_text(file.read_text().split("[[test]]")[0] + f"[[test]]\n{held}")
+    with pytest.raises(
+        UsageError, match="the streams of all have 20 elements: expected 1,000 for 10 s at 100 a second"
+    ):
+        run_experiment(read_experiment(str(file)), file.parent / "run")
 
 
 def test_the_functional_suite_is_a_test_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

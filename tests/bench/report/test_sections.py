@@ -153,7 +153,7 @@ def test_executions_a_second_and_rates_that_were_held() -> None:
             outcome(key("a"), executions_rate=24122),
             outcome(key("b"), executions_rate=10),
             Mismatch(test="t", query="q1", one="a", other="b", value=0.5, comparable=False),
-            Held(key=key("a"), rate=800, tried=((800, True), (1600, False), (1000, False))),
+            Held(key=key("a"), rate=800, tried=((800, True), (1600, False), (1000, False)), why="delay grows"),
         ]
     )
     (chart,) = blocks(section(page, "Throughput").blocks, Dots)
@@ -162,7 +162,7 @@ def test_executions_a_second_and_rates_that_were_held() -> None:
     assert chart.x.log
     assert [strip.values for strip in chart.panels[0].strips] == [(24122,), (10,)]
     assert rows(cmet) == (("q1 *", "t", 24122, 10),)
-    assert rows(held) == (("q1", "t", "a", 800, 1000, 3, "elements/s"),)
+    assert rows(held) == (("q1", "t", "a", 800, 1000, 3, "elements/s", "delay grows"),)
 
 
 def test_queries_are_shown_with_features_and_texts() -> None:

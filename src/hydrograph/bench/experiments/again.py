@@ -11,7 +11,7 @@ from hydrograph.bench.experiments.model import Test
 from hydrograph.bench.experiments.options import Options, label
 from hydrograph.bench.experiments.tables import write_tables
 from hydrograph.bench.experiments.written import Results
-from hydrograph.bench.results import ORIGIN, RESULTS, Excluded, QueryFacts, Record, read, read_origin
+from hydrograph.bench.results import ORIGIN, RESULTS, Excluded, Functional, Held, QueryFacts, Record, read, read_origin
 
 _COMPARABLE = Test(name="").comparable
 
@@ -30,7 +30,9 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
     places = played_folders(folder)
     kept: list[Record] = []
     if (folder / RESULTS).exists():
-        kept = [each for each in read(folder) if isinstance(each, QueryFacts | Excluded)]
+        # What is not judged from what was played stays; the highest rate is one of the habits it was found by.
+        stays = QueryFacts | Excluded | Functional | Held if profile is None else QueryFacts | Excluded | Functional
+        kept = [each for each in read(folder) if isinstance(each, stays)]
     target.mkdir(parents=True, exist_ok=True)
     if target != folder:
         settings = dict(origin.settings) | ({"profile": profile} if profile else {})
@@ -43,6 +45,8 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
     groups: dict[tuple[str, str, int, tuple[str, ...]], list[Path]] = {}
     for place in places:
         record = read_record(place)
+        if record.measure == "held":
+            continue
         with options.timed("oracle"):
             expected = expect(folder, place, record, options, given=profile)
         with options.timed("judge"):

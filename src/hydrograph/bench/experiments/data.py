@@ -75,7 +75,7 @@ def prepare(world: WorldPart, seed: int, kept: Path, say: Say = silent) -> Data:
         data = _given(world, kept)
     else:
         raise UsageError("a test needs data: a world by name, a folder of one, or streams")
-    return data if world.duration is None else _cut(data, world.duration, kept)
+    return data if world.duration is None else cut(data, world.duration, kept)
 
 
 def _digest(*parts: Any) -> str:
@@ -191,7 +191,7 @@ def _statics(
     )
 
 
-def _cut(data: Data, duration: int, kept: Path) -> Data:
+def cut(data: Data, duration: int, kept: Path) -> Data:
     """Return the data with the first `duration` milliseconds of its streams, counted from the first event of all."""
     known = [found.first for stream in data.streams.values() if (found := bounds(stream)).first is not None]
     end = min(known, default=0) + duration

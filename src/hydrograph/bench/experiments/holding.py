@@ -1,10 +1,14 @@
-"""The highest rate that holds: bisection over rates, and when a delay is one that grows."""
+"""The highest rate that holds: bisection over rates, and what tells that an engine does not keep up."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hydrograph.bench.engines.verdict import Verdict
+from hydrograph.bench.results import Outcome
 
 _CLOSE = 1.1
 """Two rates this close are one."""
@@ -13,29 +17,55 @@ _JITTER = 100.0
 """Milliseconds by which delays may differ without growing."""
 
 
-def highest(holds: Callable[[float], bool], start: float, end: float) -> tuple[float, tuple[tuple[float, bool], ...]]:
+class Tried(NamedTuple):
+    """A rate, and why it is not held; nothing if it is."""
+
+    rate: float
+    why: str
+
+
+def highest(why_not: Callable[[float], str], start: float, end: float) -> tuple[float, tuple[Tried, ...]]:
     """Return the highest rate between `start` and `end` that holds, 0 if none does, and all that was tried.
 
     Rates are halved by their ratio, because what is asked is how many times as fast.
 
-    >>> highest(lambda rate: rate < 500, 10, 1000)[0] > 450
+    >>> highest(lambda rate: "" if rate < 500 else "delay grows", 10, 1000)[0] > 450
     True
     """
-    tried: list[tuple[float, bool]] = []
+    tried: list[Tried] = []
 
-    def tries(rate: float) -> bool:
-        tried.append((rate, holds(rate)))
-        return tried[-1][1]
+    def holds(rate: float) -> bool:
+        tried.append(Tried(rate, why_not(rate)))
+        return not tried[-1].why
 
-    if not tries(start):
+    if not holds(start):
         return 0.0, tuple(tried)
-    if tries(end):
-        return end, tuple(tried)
+    if end <= start or holds(end):
+        return max(start, end), tuple(tried)
     low, high = start, end
     while high / low > _CLOSE:
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if tries(middle) else (low, middle)
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return low, tuple(tried)
+
+
+def why_not(outcome: Outcome, delays: Sequence[float], late: Sequence[float], played: float) -> str:
+    """Return why an engine does not hold the rate of a run; nothing if it does.
+
+    `delays` are those of the windows that closed while the stream was played, `late` by how much elements were handed
+    over later than due, because the engine did not take them, `played` is how long all of it took; in milliseconds.
+    """
+    if outcome.verdict != Verdict.OK:
+        return outcome.verdict
+    if not outcome.non_empty:
+        return "no window has an answer"
+    if grows(late):
+        return "elements are taken later and later"
+    if not delays:
+        return "no window closed while the stream was played"
+    if statistics.median(delays) > played / 2:
+        return "answers wait for the end of the stream"
+    return "delay grows" if grows(delays) else ""
 
 
 def grows(delays: Sequence[float]) -> bool:

@@ -165,7 +165,9 @@ class Test(_Part):
     """The mismatch up to which outputs are comparable."""
     held_from: float = Field(default=10, gt=0)
     held_to: float = Field(default=100_000, gt=0)
-    """Rates between which the highest that holds is looked for."""
+    """Rates between which the highest that holds is looked for: elements a second of all streams that a query reads."""
+    held_for: Length = Field(default=10_000, ge=1)
+    """How long each rate is tried."""
     seed: int = 1024
     world: WorldPart = WorldPart()
     queries: QueriesPart = QueriesPart()

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from hydrograph.bench.engines.verdict import Verdict
-from hydrograph.bench.results import Excluded, Functional, Outcome, Window, read
+from hydrograph.bench.results import Excluded, Functional, Held, Outcome, Window, read
 
 
 @dataclass(slots=True)
@@ -70,8 +70,18 @@ def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
         yield f"functional suite, {engine}: {counts[True]} passed, {counts[False]} failed{unable}"
     for folder in folders:
         for record in read(folder):
-            if isinstance(record, Excluded):
+            if isinstance(record, Held):
+                yield _held_line(record)
+            elif isinstance(record, Excluded):
                 yield f"{record.test}: {record.query} excluded: {record.why}"
+
+
+def _held_line(held: Held) -> str:
+    """Return the highest rate that was held, and what was wrong at the next one."""
+    settings = "".join(f", {name} {value}" for name, value in held.key.settings.items())
+    above = min((rate for rate, holds in held.tried if not holds), default=None)
+    more = "the highest that was tried" if above is None else f"not {above:,.0f}: {held.why}"
+    return f"{held.key.test}{settings}, {held.key.engine}, {held.key.query}: {held.rate:,.0f} {held.unit} held, {more}"
 
 
 def gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:

@@ -108,6 +108,7 @@ class Run:
         names = [asked.engine for asked in self.outcomes]
         names += [each.engine for each in self.functional]
         names += [asked.engine for asked in self.windows]
+        names += [each.key.engine for each in self.held]
         return tuple(dict.fromkeys(names))
 
     @property

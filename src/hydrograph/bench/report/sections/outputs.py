@@ -156,6 +156,7 @@ def _held(run: Run) -> Table | None:
                 min(failed, default=None),
                 len(each.tried),
                 each.unit,
+                each.why or None,
             )
         )
     return Table(
@@ -168,6 +169,7 @@ def _held(run: Run) -> Table | None:
             Column("lowest not held", "rate"),
             Column("rates tried", "count"),
             Column("unit"),
+            Column("why not more"),
         ),
         tuple(rows),
         headers=3,
