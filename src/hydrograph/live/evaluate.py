@@ -9,22 +9,28 @@ would change that one are dropped (`whole`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from hydrograph.algebra.queries import Ask, Select, StreamOperator
+from hydrograph.algebra.walk import expressions, subpatterns
 from hydrograph.compile import finals
+from hydrograph.compile.expressions.needs import reads_clock
 from hydrograph.compile.instants import NEVER
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Program, SetMaking, StreamInput
+from hydrograph.live import moments
 from hydrograph.live.answers import Answers
+from hydrograph.live.changes import Changes, difference
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.failpoints import reach
 from hydrograph.live.incremental import MOST, Incremental
 from hydrograph.live.prepared import Prepared
+from hydrograph.live.snapshot import NOTHING, Snapshot
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.content import held_ranks
@@ -37,18 +43,22 @@ from hydrograph.streams.schema import TRIPLES
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Held
+from hydrograph.windows.scope import Align, Grid
 
+Timing: TypeAlias = tuple[int, Instant, int | None]
+"""Rank and time of a report, and the element that made it alone."""
 _MANY = 2**40
 """More reports than one step can have, and a bucket of time that holds all of it."""
-Snapshot = tuple[Row, ...]
-"""The solutions of the report before."""
+_EVERY = Grid(1, 1, align=Align.CLOSE, t0=-1)
+"""Reports of which each may be any number: those of instants that elements make, see `moments`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
     """What the reports before leave behind for those that follow."""
 
-    snapshot: Snapshot = ()
+    snapshot: Snapshot = NOTHING
+    """The solutions of the last report, where changes are taken from them."""
     last: Instant | None = None
     """The time of the last report."""
 
@@ -97,7 +107,10 @@ class Evaluator:
         self._inputs = self.plan.inputs(self._facts(SetMaking.LEAD), self.placed.prefix)
         if self._why_whole is None:
             assert isinstance(self.placed, Local)
-            program = self._evaluated.program(self._facts(SetMaking.DONE), prefix=self.placed.prefix)
+            evaluated = self._evaluated
+            if not self.domain.by_rank:
+                evaluated = replace(evaluated, reports=_EVERY)
+            program = evaluated.program(self._facts(SetMaking.DONE), prefix=self.placed.prefix)
             named = zip(self._inputs, self.plan.query.windows, strict=True)
             windows = {source.name: (window.name, window.stream) for source, window in named if window.name is not None}
             self.incremental = Incremental(program, self.domain, self.placed, windows)
@@ -112,18 +125,34 @@ class Evaluator:
             return self._given_up
         if not isinstance(self.placed, Local):
             return "Spark evaluates each window"
-        if not self.domain.by_rank:
-            return "its reports form no grid"
         if self.whole:
             return "it makes triples of changes"
+        if not self.domain.by_rank:
+            if (why := moments.why_none(self.domain)) is not None:
+                return why
+            if not isinstance(self.plan.query.form, Select | Ask):
+                return "it makes triples of elements"
+            if any(reads_clock(each) for pattern in subpatterns(self.plan.pattern) for each in expressions(pattern)):
+                return "its answers change with the clock"
         if self.plan.needs_content:
             return "silent windows are not reported"
         return None
 
-    def prepare(self) -> None:
-        """Add what has come to the kept rows; if they become too many, whole windows are evaluated from here on."""
-        if self.incremental is not None and (step := self.incremental.add()) is not None:
-            self._given_up = f"more than {MOST:,} rows of {step} would have to be kept"
+    def prepare(self, stretch: tuple[int, int]) -> None:
+        """Add what has come to the kept rows; if they become too many, whole windows are evaluated from here on.
+
+        `stretch` are the reports that follow, from one frontier to another.
+        """
+        if self.incremental is None:
+            return
+        try:
+            step = self.incremental.add(stretch)
+        except moments.UncountableError as error:
+            self._given_up = str(error)
+        else:
+            if step is not None:
+                self._given_up = f"more than {MOST:,} rows of {step} would have to be kept"
+        if self._given_up is not None:
             self.incremental = None
             self._program(repeats=True)
 
@@ -207,6 +236,8 @@ class Evaluator:
 
         `rows` are the tables that the program reads, `counted` how many units have left those that count.
         """
+        if self.incremental is not None and self.incremental.reports is not None:
+            return self._by_moment(self.incremental, self.incremental.reports, before)
         start, end = stretch
         there = self.domain.ranks(held) if self.domain.by_rank else Ranks(start, end)
         ranks = Ranks(max(start, there.start), min(end, there.end))
@@ -244,11 +275,31 @@ class Evaluator:
             self.placed.add_table(name, table)
         return self._by_time(start, NEVER, end, closes, counted, before)
 
+    def _by_moment(self, kept: Incremental, reports: moments.Reports, before: Before) -> tuple[list[Report], Before]:
+        """Return the reports that elements have made."""
+        if not len(reports):
+            return [], before
+        reach("evaluate")
+        instants = reports.listed()
+        if kept.answers is not None:
+            return self._shown(kept.answers, instants, reports.numbers.tolist(), before)
+        if kept.changes is not None:
+            return self._changed(kept.changes, instants, reports.numbers.tolist(), before)
+        ranks = Ranks(0, len(reports))
+        if kept.program.domain is not None:
+            self.placed.add_table(kept.program.domain, replay.domain_table(replay.domain(None, ranks), None))
+        table = kept.run({"k_from": ranks.start, "k_to": ranks.end, "r_from": ranks.start})
+        return self._reported(instants, RowsByRank(kept.program, table), before)
+
     def _by_rank(self, rows: Mapping[str, pa.Table], ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
         if self.incremental is not None:
             reach("evaluate")
+            standing = list(replay.instants_of(self.plan, ranks))
+            numbers = range(ranks.start, ranks.end)
             if self.incremental.answers is not None:
-                return self._shown(self.incremental.answers, ranks, before)
+                return self._shown(self.incremental.answers, standing, numbers, before)
+            if self.incremental.changes is not None:
+                return self._changed(self.incremental.changes, standing, numbers, before)
             program = self.incremental.program
             table = self.incremental.run(self._given(program, ranks, ranks))
         else:
@@ -260,18 +311,25 @@ class Evaluator:
         instants = list(replay.instants_of(self.plan, ranks, content))
         return self._reported(instants, RowsByRank(program, table), before)
 
-    def _shown(self, answers: Answers, ranks: Ranks, before: Before) -> tuple[list[Report], Before]:
-        """Return the reports of answers that stand ready."""
-        instants = list(replay.instants_of(self.plan, ranks))
-        if self.keeps_snapshot:
-            return self._reported(instants, {rank: answers.at(rank)[0] for rank, _, _ in instants}, before)
+    def _shown(
+        self, answers: Answers, instants: Sequence[Timing], numbers: Sequence[int], before: Before
+    ) -> tuple[list[Report], Before]:
+        """Return the reports of answers that stand ready; `numbers` are those by which they know the instants."""
         reports = []
-        for rank, t, _ in instants:
-            rows, texts = answers.at(rank)
+        for (rank, t, seq), number in zip(instants, numbers, strict=True):
+            rows, texts = answers.at(number)
             if rows or self.plan.profile.emit_empty:
                 bounds = replay.bounds_of(self.plan, rank, t)
-                reports.append(Report(t, *bounds, self.plan.variables, rows, texts=texts))
-        return reports, Before(last=instants[-1][1])
+                reports.append(Report(t, *bounds, self.plan.variables, rows, seq, texts=texts))
+        return reports, replace(before, last=instants[-1][1])
+
+    def _changed(
+        self, changes: Changes, instants: Sequence[Timing], numbers: Sequence[int], before: Before
+    ) -> tuple[list[Report], Before]:
+        """Return the reports of what has come and gone among answers that stand ready."""
+        found, snapshot = changes.reports(numbers, before.snapshot)
+        rows = {rank: each for (rank, _, _), each in zip(instants, found, strict=True)}
+        return list(replay.reports_at(self.plan, instants, rows)), Before(snapshot, instants[-1][1])
 
     def _given(self, program: Program, evaluated: Ranks, reported: Ranks) -> dict[str, int]:
         """Return the numbers a program is run with; give it the ranks that are evaluated."""
@@ -291,7 +349,7 @@ class Evaluator:
         return self._reported(instants, RowsByRank(made.program, table), before)
 
     def _reported(
-        self, instants: Sequence[tuple[int, Instant, int | None]], rows: Mapping[int, Sequence[Row]], before: Before
+        self, instants: Sequence[Timing], rows: Mapping[int, Sequence[Row]], before: Before
     ) -> tuple[list[Report], Before]:
         if not instants:
             return [], before
@@ -299,20 +357,21 @@ class Evaluator:
         if not self.keeps_snapshot:
             return list(replay.reports_at(self.plan, instants, rows)), Before(last=last)
         changed: dict[int, Sequence[Row]] = {}
-        previous: Iterable[Row] = before.snapshot
+        first = previous = before.snapshot.counts()
         for rank, _, _ in instants:
-            current = rows.get(rank, ())
-            changed[rank] = self._difference(previous, current)
+            current = Counter(rows.get(rank, ()))
+            net = _net(previous, current)
+            changed[rank] = difference(self.plan.operator, net, current, as_set=self.plan.profile.r2s_set)
             previous = current
-        return list(replay.reports_at(self.plan, instants, changed)), Before(tuple(previous), last)
+        total = Counter(_net(first, previous))
+        snapshot = before.snapshot.after(tuple((+total).elements()), tuple((-total).elements()))
+        return list(replay.reports_at(self.plan, instants, changed)), Before(snapshot, last)
 
-    def _difference(self, previous: Iterable[Row], current: Iterable[Row]) -> list[Row]:
-        """Return what entered or left, as bags or as sets (S29)."""
-        entering = self.plan.operator is StreamOperator.ISTREAM
-        more, less = (current, previous) if entering else (previous, current)
-        if self.plan.profile.r2s_set:
-            return list(set(more) - set(less))
-        return list((Counter(more) - Counter(less)).elements())
+
+def _net(previous: Counter[Row], current: Counter[Row]) -> dict[Row, int]:
+    """Return by how much each row has become more or less."""
+    found = {row: count - previous[row] for row, count in current.items() if count != previous[row]}
+    return found | {row: -count for row, count in previous.items() if row not in current}
 
 
 def evaluation_of(plan: Plan) -> str:

@@ -6,7 +6,7 @@ them, or until they are many: then the steps of the program that follow their in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,14 +19,18 @@ from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.compile.standing import standing
 from hydrograph.live.answers import Answers
+from hydrograph.live.changes import Changes
 from hydrograph.live.deltas import ALL, NEW, OLD, split
-from hydrograph.live.domain import Domain
+from hydrograph.live.domain import Domain, Seen
+from hydrograph.live.moments import Moments, Reports
 from hydrograph.live.prepared import Prepared, standing_table
 from hydrograph.live.repeats import Arrived, Repeats
 from hydrograph.live.runs import merge_newest
 from hydrograph.live.state import Piece, State
+from hydrograph.live.watermark import Times
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.reports import Row, rows_of
 from hydrograph.streams.schema import EVENTS
 
 EAGER = 4096
@@ -98,6 +102,10 @@ class Incremental:
         self._placed = placed
         self._domain = domain
         self._windows = windows
+        self._moments: Moments | None = None
+        if not domain.by_rank:
+            streams = dict.fromkeys(window.stream for window in domain.plan.query.windows)
+            self._moments = Moments(domain, {stream: place for place, stream in enumerate(streams)})
         self.program = program
         ready = {step.name: standing_table(step.name, _PREFIX) for step in standing(program)}
         parts = split(program, ready)
@@ -120,8 +128,18 @@ class Incremental:
         self._kept = {step.name: Runs() for step in self.followed}
         self.answers: Answers | None = None
         """The answers, where they follow what comes in whatever order; else each report is run."""
+        self.changes: Changes | None = None
+        """The same, where reports give what changes in them."""
+        self.reports: Reports | None = None
+        """The instants that the rows which were added last have made, where the reports form no grid."""
+        plan = self._domain.plan
         if self.program.answer in self._kept and not self.program.order:
-            self.answers = Answers(self.program, self._domain.plan.variables)
+            if plan.operator is StreamOperator.RSTREAM:
+                self.answers = Answers(self.program, plan.variables)
+            else:
+                self.changes = Changes(plan.operator, plan.profile.r2s_set)
+        if self._moments is not None:
+            self._moments.begin()
 
     def forget_all(self) -> None:
         """Begin anew with the next batch: static data has changed."""
@@ -144,6 +162,8 @@ class Incremental:
         if frontier == self._frontier:
             return
         self._frontier = frontier
+        if self._moments is not None:
+            frontier = self._moments.number(frontier)
         for repeats in self._repeats.values():
             repeats.forget(frontier)
         for kept in self._kept.values():
@@ -153,33 +173,39 @@ class Incremental:
 
     @property
     def has_many(self) -> bool:
-        """Whether so many rows wait that they are better added before a report needs them."""
+        """Whether so many rows wait that they are better added before a report needs them.
+
+        Rows that make reports themselves are not added before that.
+        """
+        if self._moments is not None:
+            return False
         waiting: int = sum(events.num_rows for tables in self._waiting.values() for events in tables)
         return waiting >= max(EAGER, sum(map(len, self._repeats.values())) // _SHARE)
 
     @property
     def rows(self) -> int:
         """How many rows are kept."""
-        return sum(map(len, self._kept.values())) + (0 if self.answers is None else len(self.answers))
+        answers = sum(len(each) for each in (self.answers, self.changes) if each is not None)
+        return sum(map(len, self._kept.values())) + answers
 
     def run(self, given: Mapping[str, int]) -> pa.Table:
         """Return the answers of some reports, with the rank of each in the column `r`."""
         for name in self._read_again:
             table = self._kept[name].table()
             assert table is not None
+            if self.reports is not None:
+                table = self.reports.ranked(table)
             self._placed.add_table(f"{name}{ALL}", table)
         (found,) = self.prepared.run(self._placed, given)
         return found
 
-    def add(self) -> str | None:
+    def add(self, stretch: tuple[int, int]) -> str | None:
         """Add what the waiting rows make; return the step that makes more than can be kept, if one does.
 
-        Nothing can be kept then.
+        Nothing can be kept then. `stretch` are the reports that follow, from one frontier to another.
         """
-        new: dict[str, pa.Table] = {}
-        for table, waiting in self._waiting.items():
-            new[table] = self._stamped(table, waiting)
-            waiting.clear()
+        new = self._due(stretch)
+        for table in self._windows:
             self.work.taken += new[table].num_rows
             self._name(table, NEW, new[table])
         for step in self.followed:
@@ -201,6 +227,10 @@ class Incremental:
                 self.answers.add(rows)
                 kept.add(rows.slice(0, 0))
                 continue
+            if self.changes is not None and step.name == self.program.answer:
+                self.changes.add(self._solutions(rows))
+                kept.add(rows.slice(0, 0))
+                continue
             before = kept.table()
             self._name(step.name, NEW, rows)
             self._name(step.name, OLD, rows.slice(0, 0) if before is None else before)
@@ -212,25 +242,59 @@ class Incremental:
 
     def _size(self, step: str) -> int:
         """Return how many rows of a step are kept."""
-        return len(self._kept[step] if self.answers is None or step != self.program.answer else self.answers)
+        answers = self.answers if self.answers is not None else self.changes
+        return len(self._kept[step] if answers is None or step != self.program.answer else answers)
+
+    def _solutions(self, table: pa.Table) -> Iterator[tuple[int, int, Row]]:
+        """Return answers as rows of texts, each with where it is valid."""
+        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+        rows = rows_of(self.program, {**columns, "r": columns["lo"]})
+        return zip(columns["lo"], columns["hi"], rows, strict=True)
 
     def _name(self, name: str, behind: str, rows: pa.Table) -> None:
         if f"{name}{behind}" in self._named:
             self._placed.add_table(f"{name}{behind}", rows)
 
-    def _stamped(self, table: str, waiting: list[pa.Table]) -> pa.Table:
-        """Return the rows that came for a window, with the ranks that each adds (S8, S19, S36)."""
-        events = pa.concat_tables(waiting) if waiting else EVENTS.empty_table()
-        t = events.column("t").to_numpy()
-        seen = self._domain.seen(self._windows[table][0], t)
+    def _due(self, stretch: tuple[int, int]) -> dict[str, pa.Table]:
+        """Return the rows for each window that are added now, stamped and disjoint; the others go on waiting."""
+        waiting = {table: _joined(tables) for table, tables in self._waiting.items()}
+        found = {}
+        if self._moments is None:
+            for table, events in waiting.items():
+                self._waiting[table] = []
+                t = events.column("t").to_numpy()
+                found[table] = self._stamped(table, events, self._domain.seen(self._windows[table][0], t), t)
+            return found
+        due: dict[str, pa.Table] = {}
+        for table, events in waiting.items():
+            # With the tuple tick an element has its place only when all of its time are there.
+            ready = self._moments.is_settled(self._windows[table][0], events.column("t").to_numpy(), stretch[1])
+            due[table] = events if ready.all() else events.filter(pa.array(ready))
+            self._waiting[table] = [] if ready.all() else [events.filter(pa.array(~ready))]
+        places = self._moments.places({self._windows[table][1]: events for table, events in due.items()})
+        entries = []
+        for table, events in due.items():
+            window, stream = self._windows[table]
+            seen, enter = self._moments.stamped(window, events.column("t").to_numpy(), places[stream], stretch[0])
+            entries.append(self._moments.entries(window, events, enter, seen.inside))
+            self._moments.leaving(seen.leave[seen.inside])
+            found[table] = self._stamped(table, events, seen, enter)
+        self.reports = self._moments.reports(entries, stretch)
+        return found
+
+    def _stamped(self, table: str, events: pa.Table, seen: Seen, order: Times) -> pa.Table:
+        """Return the rows that came for a window, with the ranks that each adds (S8, S19, S36).
+
+        `order` is that in which arrivals of one triple follow each other.
+        """
         ids = [events.column(name).to_numpy() for name in ("s_id", "p_id", "o_id")]
-        arrived = Arrived((ids[0], ids[1], ids[2]), t, seen.enter, seen.leave)
+        arrived = Arrived((ids[0], ids[1], ids[2]), order, seen.enter, seen.leave)
         inside = np.flatnonzero(seen.inside)
-        if len(inside) < len(t):
+        if len(inside) < len(order):
             arrived = arrived.where(inside)
         lo, hi, adds = self._repeats[table].cut(arrived)
         rows = events.select(_COLUMNS)
-        if len(inside) < len(t) or not adds.all():
+        if len(inside) < len(order) or not adds.all():
             rows = rows.take(pa.array(inside[adds]))
         return rows.append_column("lo", pa.array(lo[adds])).append_column("hi", pa.array(hi[adds]))
 
@@ -238,6 +302,10 @@ class Incremental:
         """Return what is kept, for people."""
         kept = ", ".join(step.name for step in self.followed) or "nothing"
         return f"keeps the rows of {kept}; made again for each report: {', '.join(self._again) or 'nothing'}"
+
+
+def _joined(waiting: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(waiting) if waiting else EVENTS.empty_table()
 
 
 _PREFIX = "kept_"

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hydrograph.errors import RunError
 from hydrograph.live.arrivals import Partition
-from hydrograph.runtime.reports import Row
+from hydrograph.live.snapshot import NOTHING, Snapshot
 from hydrograph.temporal import Instant
 
-FORM = 2
+FORM = 3
 """The version of what is written."""
 
 
@@ -90,7 +90,8 @@ class Record:
     cuts: Mapping[str, Cut] = field(default_factory=dict)
     late: tuple[int, ...] = ()
     """The places in the log of elements that came too late for windows that count, as long as others show them."""
-    snapshot: tuple[Row, ...] = ()
+    snapshot: Snapshot = NOTHING
+    """The solutions of the last report, where changes are taken from them."""
     last: Instant | None = None
     """The time of the last report."""
     reports: int = 0
@@ -133,6 +134,8 @@ class Outcome:
     """How many bytes of each segment of results stand."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """Queries that could not be answered and run no more, with the reason."""
+    snapshots: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Where the snapshots of queries stand that have one: files of the checkpoint, and how many bytes of them count."""
 
 
 class TornError(RunError):
@@ -141,8 +144,13 @@ class TornError(RunError):
 
 def written(batch: Batch | Outcome, about: Mapping[str, Any]) -> bytes:
     """Return a batch, or what came of it, as one line with its checksum in front."""
+    if isinstance(batch, Outcome):  # snapshots stand elsewhere
+        records = {name: replace(record, snapshot=NOTHING) for name, record in batch.records.items()}
+        batch = replace(batch, records=records)
     body = asdict(batch)
     if isinstance(batch, Outcome):
+        for record in body["records"].values():
+            del record["snapshot"]
         del body["batch"]["decisions"]  # every record has its own
     head = {"form": FORM, "kind": _kind(batch), **about}
     return framed(json.dumps({**head, "record": body}, separators=(",", ":"), ensure_ascii=False))
@@ -182,7 +190,10 @@ def read_outcome(data: bytes, about: Mapping[str, Any]) -> Outcome:
     given = _opened(data, "done", about)
     records = {name: _record(each) for name, each in given["records"].items()}
     batch = _batch(given["batch"], {name: each.decision for name, each in records.items()})
-    return Outcome(batch=batch, records=records, segments=given["segments"], failed=given["failed"])
+    snapshots = {name: (file, length) for name, (file, length) in given["snapshots"].items()}
+    return Outcome(
+        batch=batch, records=records, segments=given["segments"], failed=given["failed"], snapshots=snapshots
+    )
 
 
 def _batch(given: dict[str, Any], decisions: Mapping[str, Decision]) -> Batch:
@@ -197,7 +208,6 @@ def _record(given: dict[str, Any]) -> Record:
     given["cuts"] = {name: Cut(**cut) for name, cut in given["cuts"].items()}
     given["held"] = {name: (first, last) for name, (first, last) in given["held"].items()}
     given["late"] = tuple(given["late"])
-    given["snapshot"] = tuple(tuple(row) for row in given["snapshot"])
     return Record(**given)
 
 

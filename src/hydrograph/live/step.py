@@ -177,14 +177,14 @@ class Stepper:
         cuts = dict(record.cuts)
         reports: list[Report] = []
         if emitted < settled:
-            evaluator.prepare()
+            evaluator.prepare((emitted, settled))
             rows, counted = _tables(evaluator, state, cuts, record.late)
             found, before = evaluator.missed_closes(rows, counted, held, (emitted, settled), before)
             reports += found
         if evaluator.incremental is not None:
             evaluator.incremental.take(taken)
             if settled < now or evaluator.incremental.has_many:
-                evaluator.prepare()
+                evaluator.prepare((settled, now))
         if settled < now:
             rows, counted = _tables(evaluator, after, cuts, judged.late)
             first = max(emitted, settled) if domain.by_rank else settled
