@@ -130,13 +130,12 @@ def compare_(
     *, run: Path, profile: str | None, output: Path | None, master: str | None, processes: int | None, quiet: bool
 ) -> None:
     """Judge what was played in the folder RUN again, also by the habits of another engine."""
-    from hydrograph.bench.experiments.again import compare_run
+    from hydrograph.bench.experiments.again import compare_run, judged_line
     from hydrograph.bench.experiments.summary import summary_lines
 
     target = output or run
     options = _options(None, master, processes, quiet=quiet)
-    compare_run(run, target, options, profile=profile)
-    options.say(options.times())
+    options.say(judged_line(compare_run(run, target, options, profile=profile), options))
     for line in summary_lines([target]):
         click.echo(line)
 

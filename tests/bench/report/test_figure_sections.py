@@ -12,6 +12,7 @@ from hydrograph.bench.report.document import (
 )
 from hydrograph.bench.results import (
     Excluded,
+    Mismatch,
     QueryFacts,
     Record,
     Sampled,
@@ -158,3 +159,37 @@ def test_published_rows_say_measure_query_and_settings_in_any_order() -> None:
     )
     assert rows(output) == (("Q1 1,000 output", 1, 70), ("output 100 q1", 1, 68), ("output q7", 1, None))
     assert rows(verdict) == (("verdict q2", 1, "syntax error"),)
+
+
+def test_published_rows_speak_of_groups_of_queries_too() -> None:
+    names = ("latency hybrid 10000", "latency pure 10000", "latency low", "failed sliding")
+    origin = BARE.model_copy(update={"published": {name: {"CQELS": 1} for name in names}})
+    records: list[Record] = []
+    for query, kind, delay in (("q1", "pure", 40), ("q2", "hybrid", 60), ("q3", "hybrid", 80)):
+        for test in ("latency at 10000/s", "sliding"):
+            features = {"kind": kind, "cardinality": 400 if delay < 80 else 700}
+            records.append(QueryFacts(test=test, query=query, text="", variables=("x",), features=features))
+        records.append(outcome(key("a", query, test="latency at 10000/s"), delay_median=delay))
+        records.append(outcome(key("a", query, test="sliding"), "ok" if delay < 80 else "wrong"))
+    latency, failed = blocks(section(shown(records, origin), "Published figures").blocks, Table)
+    assert rows(latency) == (
+        ("latency hybrid 10000", 1, 70),
+        ("latency low", 1, 50),
+        ("latency pure 10000", 1, 40),
+    )
+    assert rows(failed) == (("failed sliding", 1, 1),)
+
+
+def test_published_mismatch_stands_next_to_that_of_all_pairs() -> None:
+    published = {"mismatch q1 100": {"CQELS, not C-SPARQL": 0.0147}, "mismatch q2 100": {}}
+    origin = BARE.model_copy(update={"published": published})
+    records: list[Record] = [outcome(key(engine, "q1", rate=100), output=9) for engine in "ab"]
+    for one, other, value in (("a", "b", 0.5), ("b", "a", 0.25)):
+        settings = {"rate": 100}
+        records.append(
+            Mismatch(test="t", query="q1", settings=settings, one=one, other=other, value=value, comparable=False)
+        )
+    (table,) = blocks(section(shown(records, origin), "Published figures").blocks, Table)
+    assert [column.name for column in table.columns] == ["", "CQELS, not C-SPARQL", "a, not b", "b, not a"]
+    assert {column.format for column in table.columns[1:]} == {"percent"}
+    assert rows(table) == (("mismatch q1 100", 0.0147, 0.5, 0.25), ("mismatch q2 100", None, None, None))

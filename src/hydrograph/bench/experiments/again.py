@@ -54,8 +54,21 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
         options.say(f"{label(record)}: judged")
         key = record.test, str(dict(record.settings)), record.repetition, tuple(record.questions)
         groups.setdefault(key, []).append(place)
-    for same in groups.values():
-        if len(same) > 1:
-            written.add(mismatches(same, _COMPARABLE))
-    write_tables(target)
+    with options.timed("judge"):
+        for same in groups.values():
+            if len(same) > 1:
+                written.add(mismatches(same, _COMPARABLE))
+        write_tables(target)
     return written
+
+
+def judged_line(written: Results, options: Options) -> str:
+    """Return how much was judged, and how long that took; expected reports that were there already take no time.
+
+    >>> judged_line(Results(Path("run")), Options(spent={"oracle": 61.2, "judge": 5}))
+    'judged: 0 queries, 0 windows in 66 s (oracle 61 s, judge 5 s)'
+    """
+    windows = sum(outcome.windows for outcome in written.outcomes.values())
+    parts = ", ".join(f"{what} {seconds:.0f} s" for what, seconds in options.spent.items())
+    seconds = sum(options.spent.values())
+    return f"judged: {len(written.outcomes):,} queries, {windows:,} windows in {seconds:.0f} s ({parts})"

@@ -102,7 +102,8 @@ def _slowest(found: Latencies, conditions: list[Condition], query: str) -> float
     return max(known, default=0.0)
 
 
-def _groupings(run: Run) -> Iterator[Grouping]:
+def groupings(run: Run) -> Iterator[Grouping]:
+    """Yield the ways in which the queries of a run are told apart."""
     yield Grouping("kind", lambda f: _text(f.get("kind")), "streams alone (pure) or static data too (hybrid)")
     yield Grouping("patterns", _patterns, "number of triple patterns")
     yield Grouping("shape", lambda f: _text(f.get("shape")), "shape of the patterns")
@@ -124,7 +125,7 @@ def _selectivity(run: Run, name: str) -> Grouping:
 
 
 def _by_group(run: Run, found: Latencies) -> Iterator[Block]:
-    for grouping in _groupings(run):
+    for grouping in groupings(run):
         members: dict[str, set[str]] = {}
         values: dict[tuple[Condition, str, int], list[float]] = {}
         for (condition, query), some in found.items():

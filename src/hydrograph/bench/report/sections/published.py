@@ -1,18 +1,22 @@
 """The publication's figures next to those of this run.
 
 A row of the published table is called by what it speaks of, in any order: a query, a test, an engine, values of what is
-swept; and, where the experiment measures more than one thing, the measure. `q1`, `cmet q1`, `latency q3 1000` are such
-names. Beside it stand the figures of all that all of these words fit.
+swept, a group of queries as latency tells them apart; and, where the experiment measures more than one thing, the
+measure. `q1`, `cmet q1`, `latency hybrid 1000` are such names. Beside it stand the figures of all that all of these
+words fit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import permutations
 from statistics import fmean
 
+from hydrograph.bench.engines.verdict import Verdict
 from hydrograph.bench.report.document import Column, Format, Section, Table, Value, section
-from hydrograph.bench.report.gather import Asked, Run, natural
+from hydrograph.bench.report.gather import Asked, Run, asked_of, condition_of, natural, plain_query
+from hydrograph.bench.report.sections.latency import groupings
 from hydrograph.bench.report.sections.measures import worst
 from hydrograph.bench.results import Outcome, Setting
 
@@ -37,8 +41,10 @@ MEASURES: dict[str, Measure | None] = {
     "recall": _RECALL,
     "memory": _MEMORY,
     "verdict": None,
+    "failed": None,
+    "mismatch": None,
 }
-"""What a row's measure is called; None stands for verdicts."""
+"""What a row's measure is called; None stands for what is no mean of outcomes: verdicts, failed queries, mismatch."""
 
 
 def published(run: Run) -> Section | None:
@@ -64,6 +70,10 @@ def _table(run: Run, measure: str, rows: Mapping[str, Mapping[str, Setting | Non
                 extra.append(Column(engine, form, unit, group=f"this run: {label}"))
                 for name, cell in cells.items():
                     values[name].append(cell)
+    for column, others in _others(run, measure, found):
+        extra.append(column)
+        for name in rows:
+            values[name].append(others[name])
     for engine in run.engines if measure in ("", "verdict") else ():
         words = {name: worst(some.get(engine, [])) for name, some in found.items()}
         if any(words.values()):
@@ -76,12 +86,51 @@ def _table(run: Run, measure: str, rows: Mapping[str, Mapping[str, Setting | Non
         if extra
         else "Nothing in this run bears the name of a row, so the figures stand alone."
     )
-    columns = [Column(name, _format([row.get(name) for row in rows.values()]), group="published") for name in names]
+    columns = [
+        Column(name, "percent", "%", group="published")
+        if measure == "mismatch"
+        else Column(name, _format([row.get(name) for row in rows.values()]), group="published")
+        for name in names
+    ]
     return Table(
         f"Figures of the publication that this experiment repeats. {beside}",
         (Column(""), *columns, *extra),
         tuple((name, *(rows[name].get(each) for each in names), *values[name]) for name in sorted(rows, key=natural)),
     )
+
+
+def _others(
+    run: Run, measure: str, found: Mapping[str, Mapping[str, list[Outcome]]]
+) -> Iterator[tuple[Column, Mapping[str, Value]]]:
+    """Yield the columns of measures that are no mean of outcomes, with their cells by row."""
+    if measure == "failed":
+        for engine in run.engines:
+            failed = {name: _failed(some[engine]) for name, some in found.items() if engine in some}
+            if failed:
+                cells = {name: failed.get(name) for name in found}
+                yield Column(engine, "count", group="this run: failed queries"), cells
+    if measure == "mismatch":
+        for one, other in permutations(run.engines, 2):
+            known = {name: _mismatch(run, some.get(one, []), other) for name, some in found.items()}
+            if any(value is not None for value in known.values()):
+                yield Column(f"{one}, not {other}", "percent", "%", group="this run: mismatch"), known
+
+
+def _failed(outcomes: list[Outcome]) -> int:
+    """Return how many queries failed in some repetition."""
+    return len({plain_query(each.key.query) for each in outcomes if each.verdict != Verdict.OK})
+
+
+def _mismatch(run: Run, outcomes: list[Outcome], other: str) -> float | None:
+    """Return the mean share of outputs that another engine does not have."""
+    keys = {(asked_of(each.key), each.key.repetition) for each in outcomes}
+    found = [
+        each.value
+        for each in run.mismatches
+        if each.other == other
+        and (Asked(condition_of(each.test, each.settings), each.query, each.one), each.repetition) in keys
+    ]
+    return fmean(found) if found else None
 
 
 def _measures(name: str) -> tuple[Measure, ...]:
@@ -108,15 +157,19 @@ def _found(run: Run, wanted: list[str]) -> dict[str, list[Outcome]]:
     """Return by engine the outcomes that all words fit."""
     by_engine: dict[str, list[Outcome]] = {}
     for asked, outcomes in run.outcomes.items():
-        if wanted and set(wanted) <= _known(asked):
+        if wanted and set(wanted) <= _known(run, asked):
             by_engine.setdefault(asked.engine, []).extend(outcomes)
     return by_engine
 
 
-def _known(asked: Asked) -> set[str]:
+def _known(run: Run, asked: Asked) -> set[str]:
     condition, query, engine = asked
     settings = [text for name, value in condition.settings for text in (name, str(value))]
-    return {word for text in (condition.test, query, engine, *settings) for word in _words(text)}
+    known = {word for text in (condition.test, query, engine, *settings) for word in _words(text)}
+    facts = run.facts.get((condition.test, query))
+    groups = [grouping.group(facts.features) for grouping in groupings(run)] if facts is not None else []
+    # The first word of a group: "low (0, 500]" is called low. Numbers of patterns are no names.
+    return known | {word for group in groups if group for word in _words(group)[:1] if not word.isdigit()}
 
 
 def _mean(outcomes: list[Outcome], measure: Callable[[Outcome], float | None]) -> float | None:
