@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import click
 import pytest
 
 from hydrograph.bench.engines import registry
-from hydrograph.bench.experiments.data import options_of
-from hydrograph.bench.experiments.model import Test, read_experiment, shipped
+from hydrograph.bench.experiments.data import Data, options_of, silent
+from hydrograph.bench.experiments.model import QueriesPart, Test, read_experiment, shipped
+from hydrograph.bench.experiments.queries import posed
 from hydrograph.bench.experiments.run import world_of
 from hydrograph.cli.generate import command as generate
 from hydrograph.cli.workload import command as workload
@@ -53,3 +57,32 @@ def test_photos_are_taken_in_the_social_networks_that_are_asked_about_them() -> 
     asked = [test for _, test in TESTS if test.queries.set == "lsbench" and not test.queries.names]
     assert asked
     assert all(test.world.settings.get("max_albums", 3) > 1 for test in asked)
+
+
+def test_queries_of_stream_watdiv_are_the_same_at_every_rate() -> None:
+    """Which ones are right is found out at one rate, and their latency measured at others."""
+    tests = read_experiment("watdiv").tests
+    assert len({test.world.settings["rate"] for test in tests}) > 1
+    assert len({test.seed for test in tests}) == 1
+    assert {test.queries.workload_world["rate"] for test in tests} == {10_000}
+    assert all(test.queries.workload["measure"] for test in tests)
+
+
+def test_what_was_measured_of_generated_queries_is_a_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = {
+        "cardinality": 21.0,
+        "patterns": {"mean": 0.5, "deviation": 0.1},
+        "restricted": {"mean": 0.25, "deviation": 0.2},
+        "joined": {"mean": 1.0, "deviation": 0.0},
+    }
+    text = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 5s] { WINDOW <urn:w> { ?s <urn:p> ?o } }"
+    test = Test(name="t", queries=QueriesPart(workload={"number": 1}))
+    monkeypatch.setattr("hydrograph.bench.experiments.queries.made", lambda *_: tmp_path)
+    (tmp_path / "q1.rspql").write_text(text)
+    entry = {"name": "q1", "kind": "pure", "template": "t1", "languages": ["rspql"], "measured": measured}
+    (tmp_path / "workload.json").write_text(json.dumps({"queries": [entry]}))
+    (query,) = posed(test, Data({}, {}, {}), tmp_path, silent)
+    features = query.features()
+    assert (features["cardinality"], features["f-TP selectivity"], features["f-TP deviation"]) == (21, 0.5, 0.1)
+    assert (features["BGP-restricted deviation"], features["join-restricted selectivity"]) == (0.2, 1)
+    assert features["template"] == "t1"

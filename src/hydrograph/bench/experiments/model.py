@@ -82,6 +82,9 @@ class QueriesPart(_Part):
     """How often each query is registered."""
     workload: Mapping[str, Any] = {}
     """Settings of generated queries, as `hydrograph workload shop` takes them."""
+    workload_world: Mapping[str, Any] = {}
+    """Settings of the world that queries are generated over and measured on, where it is not the one that is played:
+    tests with different worlds then ask the same queries."""
     longest: Length | None = Field(default=None, ge=1)
     """Windows that are wider than this get this width: one of a day reports for a day after the last element."""
 

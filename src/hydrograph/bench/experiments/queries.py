@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hydrograph.algebra.queries import ContinuousQuery, NamedWindow
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.bench.engines import registry
-from hydrograph.bench.experiments.data import Data, Say, made
+from hydrograph.bench.experiments.data import Data, Say, made, prepare
 from hydrograph.bench.experiments.model import QueriesPart, Test
 from hydrograph.bench.features.structure import structure
 from hydrograph.bench.results import QueryFacts, Setting
@@ -80,7 +81,7 @@ def posed(test: Test, data: Data, kept: Path, say: Say) -> tuple[Posed, ...]:
         *_of_set(part, data),
         *_of_texts(part.texts, part),
         *_of_files(part.files, part),
-        *_of_workload(part, test.seed, data, kept, say),
+        *_of_workload(test, data, kept, say),
     ]
     if not found:
         raise UsageError(f"test {test.name}: no queries: expected a set, texts or files")
@@ -128,13 +129,18 @@ def _of_files(files: Sequence[Path], part: QueriesPart) -> list[Posed]:
     return found
 
 
-def _of_workload(part: QueriesPart, seed: int, data: Data, kept: Path, say: Say) -> list[Posed]:
+def _of_workload(test: Test, data: Data, kept: Path, say: Say) -> list[Posed]:
     """Return queries that are generated over the shop, with constants from its data if there is a shop."""
+    part = test.queries
     if not part.workload:
         return []
-    settings = {"seed": seed, **part.workload}
-    if data.world is not None:
-        settings["data"] = data.world.resolve()
+    settings = {"seed": test.seed, **part.workload}
+    world = data.world
+    if part.workload_world:
+        changed = {"settings": {**test.world.settings, **part.workload_world}, "duration": None}
+        world = prepare(test.world.model_copy(update=changed), test.seed, kept, say).world
+    if world is not None:
+        settings["data"] = world.resolve()
     folder = made(("workload", "shop"), settings, kept, WORKLOAD, say)
     manifest = json.loads((folder / WORKLOAD).read_text("utf-8"))
     found = []
@@ -143,8 +149,28 @@ def _of_workload(part: QueriesPart, seed: int, data: Data, kept: Path, say: Say)
         if part.names and name not in part.names:
             continue
         known = {key: value for key, value in entry.items() if isinstance(value, str | int | float) and key != "name"}
+        known |= measured_features(entry.get("measured", {}))
         text = (folder / f"{name}.{SOURCE}").read_text("utf-8")
         found.append(replace(_posed(name, text, part), known=known))
+    return found
+
+
+_SELECTIVITIES = {"patterns": "f-TP", "restricted": "BGP-restricted", "joined": "join-restricted"}
+"""What Stream WatDiv calls the selectivities of a query's patterns, by their names in a workload."""
+
+
+def measured_features(measured: Mapping[str, Any]) -> dict[str, Setting]:
+    """Return what was measured of a query: cardinality, and mean and deviation of its patterns' selectivities.
+
+    >>> measured_features({"cardinality": 21.0, "patterns": {"mean": 0.5, "deviation": 0.1}})
+    {'cardinality': 21.0, 'f-TP selectivity': 0.5, 'f-TP deviation': 0.1}
+    """
+    found: dict[str, Setting] = {}
+    if "cardinality" in measured:
+        found["cardinality"] = measured["cardinality"]
+    for key, name in _SELECTIVITIES.items():
+        if key in measured:
+            found |= {f"{name} selectivity": measured[key]["mean"], f"{name} deviation": measured[key]["deviation"]}
     return found
 
 
