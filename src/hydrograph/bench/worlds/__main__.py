@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hydrograph.bench.worlds import sensors, shop, social, workload
+from hydrograph.bench.worlds import features, sensors, shop, social, workload
 from hydrograph.bench.worlds.checks import Check, line
 from hydrograph.runtime.session import spark_session
 from hydrograph.worlds.long_methods import compile_long_methods
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 CHECKS: dict[str, Callable[[SparkSession], Iterator[Check]]] = {
+    "features": features.check,
     "sensors": sensors.check,
     "shop": shop.check,
     "social": social.check,

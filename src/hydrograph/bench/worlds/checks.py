@@ -9,16 +9,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psutil
 
 from hydrograph.bench.engines.resources import Watch
 from hydrograph.worlds.manifest import WorldManifest
 from hydrograph.worlds.partitions import forced
+from hydrograph.worlds.plan import World
 from hydrograph.worlds.registry import find_world
+from hydrograph.worlds.settings import Settings
 from hydrograph.worlds.writer import write_world
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_S = TypeVar("_S", bound=Settings)
+_MOST_COST = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,29 @@ def same_at_any_partition_count(spark: SparkSession, name: str, counts: Sequence
     spark.conf.set("spark.sql.shuffle.partitions", str(before))
     said = f"{len(set(sums.values()))} checksums at {', '.join(map(str, counts))} partitions: {sums[counts[0]]}"
     return Check(f"{name}: same rows at any partition count", len(set(sums.values())) == 1, said)
+
+
+def cost_of_size(spark: SparkSession, world: World[_S], what: str, small: _S, large: _S) -> Check:
+    """Return whether ten times as many `what` take at most eleven times the CPU; the small one warms up first."""
+    spent = []
+    for settings in (small, small, large):
+        before = _cpu()
+        with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
+            manifest = write_world(spark, world, settings, Path(directory) / "world")
+        spent.append(_cpu() - before)
+    parts = [*manifest.streams.values(), *([] if manifest.static is None else [manifest.static])]
+    ratio = spent[2] / spent[1]
+    said = (
+        f"{ratio:.1f} times ({spent[1]:.0f} s and {spent[2]:.0f} s of CPU); "
+        f"{getattr(large, what):,} {what}: {sum(part.triples for part in parts):,} triples"
+    )
+    return Check(f"{world.name}: ten times the {what}, at most eleven times the CPU", ratio <= _MOST_COST, said)
+
+
+def _cpu() -> float:
+    """Return the CPU seconds of this process and all below it: Java, and Spark's Python workers, ended ones too."""
+    own = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in (own, *own.children(recursive=True)))
 
 
 def measure(name: str, options: Sequence[str], memory: str) -> Measured:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from hydrograph.bench.worlds.checks import Check, same_at_any_partition_count
+from hydrograph.bench.worlds.checks import Check, cost_of_size, same_at_any_partition_count
 from hydrograph.streams.formats.parquet import Manifest
 from hydrograph.worlds.sensors.settings import Sensors
 from hydrograph.worlds.sensors.world import WORLD
@@ -52,6 +52,11 @@ def check(spark: SparkSession) -> Iterator[Check]:
         yield Check("sensors: late, overtaken and repeated shares", close, said)
     settings_ = {"stations": 20, "interval": 1000, "duration": 20_000, "late": 0.2, "duplicates": 0.1}
     yield same_at_any_partition_count(spark, "sensors", (1, 2, 7), **settings_)
+    yield cost_of_size(spark, WORLD, "stations", _minutes(100), _minutes(1_000))
+
+
+def _minutes(stations: int) -> Sensors:
+    return Sensors(stations=stations, interval=1000, duration=1_200_000)
 
 
 def _files(world: Path) -> list[str]:

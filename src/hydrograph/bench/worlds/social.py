@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-
-from hydrograph.bench.worlds.checks import Check, same_at_any_partition_count
+from hydrograph.bench.worlds.checks import Check, cost_of_size, same_at_any_partition_count
 from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.social.figures import (
     PAPER_POSTS,
@@ -21,14 +17,12 @@ from hydrograph.worlds.social.figures import (
 )
 from hydrograph.worlds.social.settings import SocialSettings
 from hydrograph.worlds.social.world import WORLD
-from hydrograph.worlds.writer import write_world
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEEDS = range(1, 11)
 _FAR_ABOVE = 3
-_MOST_COST = 11
 
 
 def check(spark: SparkSession) -> Iterator[Check]:
@@ -36,7 +30,7 @@ def check(spark: SparkSession) -> Iterator[Check]:
     yield from figures([census(spark, _settings(seed=seed, faithful=True)) for seed in SEEDS])
     yield from paper(spark)
     yield same_at_any_partition_count(spark, "social", (1, 2, 7), users=300, block_users=100)
-    yield cost(spark)
+    yield cost_of_size(spark, WORLD, "users", _settings(users=1_000), _settings(users=10_000))
 
 
 def figures(seen: list[Census]) -> Iterator[Check]:
@@ -64,28 +58,6 @@ def paper(spark: SparkSession) -> Iterator[Check]:
         yield Check(
             f"social: preset paper, {name}", abs(away) <= 0.1, f"{count:,}, expected {target:,}: {away:+.1%} of 10%"
         )
-
-
-def cost(spark: SparkSession) -> Check:
-    """Return whether ten times the users take at most eleven times the CPU; the small one is made twice, to warm up."""
-    spent = []
-    for users in (1_000, 1_000, 10_000):
-        before = _cpu()
-        with tempfile.TemporaryDirectory() as folder:
-            manifest = write_world(spark, WORLD, _settings(users=users), Path(folder) / "world")
-        spent.append(_cpu() - before)
-    triples = sum(part.triples for part in manifest.streams.values()) + (
-        manifest.static.triples if manifest.static else 0
-    )
-    ratio = spent[2] / spent[1]
-    found = f"{ratio:.1f} times ({spent[1]:.0f} s and {spent[2]:.0f} s of CPU); 10,000 users: {triples:,} triples"
-    return Check("social: ten times the users, at most eleven times the CPU", ratio <= _MOST_COST, found)
-
-
-def _cpu() -> float:
-    """Return the CPU seconds of this process and all below it: Java, and Spark's Python workers, ended ones too."""
-    own = psutil.Process()
-    return sum(sum(process.cpu_times()[:4]) for process in (own, *own.children(recursive=True)))
 
 
 def _settings(**given: object) -> SocialSettings:
