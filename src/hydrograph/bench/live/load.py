@@ -19,6 +19,8 @@ from hydrograph.live.units import Unit
 from hydrograph.rdf.encoding import encode_text
 from hydrograph.streams.schema import EVENTS, TRIPLES
 
+WARM = 6
+"""Reports at the start that are left out of latencies."""
 STREAM = "urn:bench:stream"
 STEP = 1_000
 RANGE = 5_000
@@ -158,7 +160,7 @@ class Measured:
         return "growing" if last > 2 * first + 100 else "flat"
 
 
-def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop", warm: int = 6) -> Measured:
+def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop", warm: int = WARM) -> Measured:
     """Play a stream at a rate to one live query, and note when its reports come; the first `warm` are left out."""
     static = static_kinds(rate) if query == "hybrid" else None
     return _played(QUERIES[query], list(slices(rate, 1000 * seconds)), static, placement, driver, warm)

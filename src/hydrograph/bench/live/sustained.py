@@ -25,7 +25,7 @@ import numpy as np
 from hydrograph import api
 from hydrograph.bench.engines.resources import Sample, Watch, slope
 from hydrograph.bench.live.expected import Verdict, judge
-from hydrograph.bench.live.load import QUERIES, RANGE, SLICE, STEP, STREAM, Measured, draws, slices, static_kinds
+from hydrograph.bench.live.load import QUERIES, RANGE, SLICE, STEP, STREAM, WARM, Measured, draws, slices, static_kinds
 from hydrograph.live.files import LocalFiles
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.sink import read_units
@@ -36,8 +36,6 @@ _SETTLED = 300.0
 """Seconds after which memory has to be flat."""
 _SHARE = 0.1
 """By which part of itself memory may grow from there to the end of the run."""
-_WARM = 6
-"""Reports of each query at the start that say nothing about lag."""
 
 
 @dataclass(slots=True)
@@ -68,7 +66,7 @@ class Heard:
 
         A stream begins without any lag: one as long as a window has grown, even if it is the same from the start on.
         """
-        runs = [found[_WARM:] or found for found in self.latencies.values()]
+        runs = [found[WARM:] or found for found in self.latencies.values()]
         flat = all(Measured(run).lag == "flat" and np.median(run[-1 - len(run) // 3 :]) < RANGE for run in runs)
         return "flat" if flat and behind < STEP else "growing"
 
@@ -140,7 +138,7 @@ def _played(directory: Path, rate: int, seconds: int, placement: str) -> tuple[H
     with Watch(os.getpid()) as watch:
         parts = slices(rate, 1000 * seconds)
         first = next(parts)  # before the clock starts: with it come the texts of all nodes
-        started = time.perf_counter()
+        started, pressure = time.perf_counter(), _pressure()
         for part in chain([first], parts):
             wait = started + part.start / 1000 - time.perf_counter()
             if wait > 0:
@@ -150,8 +148,8 @@ def _played(directory: Path, rate: int, seconds: int, placement: str) -> tuple[H
                 heard.given[part.start] = time.perf_counter()
             stream.send_table(part.events)
             if (end := part.start + SLICE) % _MINUTE == 0:
-                click.echo(f"minute {end // _MINUTE}: {_minute(heard, live, watch, behind)}")
-                behind, worst = 0.0, max(worst, behind)
+                click.echo(f"minute {end // _MINUTE}: {_minute(heard, live, watch, behind, _since(pressure))}")
+                behind, worst, pressure = 0.0, max(worst, behind), _pressure()
         stream.end()
         live.wait()
     totals, batches = live.runner.progress.totals, max(1, live.runner.progress.batch)
@@ -177,17 +175,31 @@ def _started(directory: Path, rate: int, placement: str, heard: Heard) -> LiveQu
     return live
 
 
-def _minute(heard: Heard, live: LiveQuery, watch: Watch, behind: float) -> str:
+def _minute(heard: Heard, live: LiveQuery, watch: Watch, behind: float, waited: float | None) -> str:
     latencies = heard.lately()
     lag = "no reports"
     if latencies:
         p50, p95 = np.percentile(latencies, [50, 95])
         lag = f"{len(latencies)} reports, lag p50 {p50:.0f} ms p95 {p95:.0f} ms"
-    memory, cpu = watch.samples[-1].memory, watch.cpu
+    busy = "" if waited is None else f", {waited:.0f} s in which somebody waited for a processor"
     return (
-        f"{lag}, memory {memory:.0f} MiB, state rows {live.status()['state_rows']}, "
-        f"player behind {behind:.0f} ms, processor {cpu:.0f} s"
+        f"{lag}, memory {watch.samples[-1].memory:.0f} MiB, state rows {live.status()['state_rows']}, "
+        f"player behind {behind:.0f} ms, processor {watch.cpu:.0f} s{busy}"
     )
+
+
+def _pressure() -> float | None:
+    """Return for how many seconds since the start of the machine some task has waited for a processor, if it says."""
+    try:
+        some = Path("/proc/pressure/cpu").read_text().splitlines()[0]
+    except OSError:
+        return None
+    return int(some.rpartition("total=")[2]) / 1e6
+
+
+def _since(before: float | None) -> float | None:
+    now = _pressure()
+    return None if now is None or before is None else now - before
 
 
 if __name__ == "__main__":
