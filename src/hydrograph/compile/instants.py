@@ -317,7 +317,7 @@ class _Steps:
         query = query.join(
             starts.subquery("r", copy=False), on=sql.equal(sql.col("b", "l"), sql.col("b", "r")), copy=False
         )
-        return query.hint("BROADCAST(r)", dialect="spark", copy=False)
+        return sql.hint(query, "BROADCAST", sql.col("r"))
 
     def spans(self, sight: str, keys: tuple[str, ...], marks: str) -> str:
         """Return the ranks `[lo, hi)` at which a window shows each element that is seen at some report."""

@@ -38,9 +38,11 @@ def join(compilation: Compilation, left: Relation, right: Relation, demand: Dema
     validity, stamps = intersect(left.validity, right.validity, "l", "r")
     query = sql.select(*[*columns, *stamps] or [sql.alias(sql.num(1), "one")])
     query = sql.from_(query, left.name, "l").join(sql.table(right.name, "r"), on=sql.all_of(conditions), copy=False)
-    hint = broadcast_hint(compilation, left, right) or _hash_hint(left, right)
-    if hint:
-        query = query.hint(hint, dialect="spark", copy=False)
+    if static := broadcast_side(compilation, left, right):
+        query = sql.hint(query, "BROADCAST", sql.col(static))
+    elif "chunk" in left.keys and "chunk" in right.keys:
+        # A chunk bounds the hash table, so it needs no sort (measured: 1.4 times the speed of a sort-merge join).
+        query = sql.hint(query, "SHUFFLE_HASH", sql.col("r"))
     name = compilation.let(query, "join")
     names = {variable: compilation.stem(variable) for variable in forms}
     return Relation(name, forms, left.certain | right.certain, keys, validity, names)
@@ -94,19 +96,11 @@ def _coalesced(values: list[Sql]) -> Sql:
     return sql.coalesce(*values) if len(values) > 1 else values[0]
 
 
-def broadcast_hint(compilation: Compilation, left: Relation, right: Relation) -> str | None:
-    """Return how Spark shall join static rows: they go to every task."""
+def broadcast_side(compilation: Compilation, left: Relation, right: Relation) -> str | None:
+    """Return the side, `l` or `r`, with static rows that Spark shall send to every task; None where there is none."""
     if compilation.inputs.broadcast:
         if isinstance(right.validity, Always):
-            return "BROADCAST(r)"
+            return "r"
         if isinstance(left.validity, Always):
-            return "BROADCAST(l)"
+            return "l"
     return None
-
-
-def _hash_hint(left: Relation, right: Relation) -> str | None:
-    """Return how Spark shall join chunks: in a hash table.
-
-    A chunk bounds the hash table, so it needs no sort (measured: 1.4 times the speed of a sort-merge join).
-    """
-    return "SHUFFLE_HASH(r)" if "chunk" in left.keys and "chunk" in right.keys else None

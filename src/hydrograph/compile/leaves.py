@@ -342,7 +342,7 @@ def _spread(query: exp.Select, names: list[str], touched: Sql, chunking: Chunkin
         sql.alias(sql.greatest(sql.col("lo"), start), "lo"),
         sql.alias(sql.least(sql.col("hi"), end), "hi"),
     ).from_(spread.subquery("c", copy=False), copy=False)
-    return clipped.hint(f"REPARTITION({chunking.partitions}, chunk)", dialect="spark", copy=False)
+    return sql.hint(clipped, "REPARTITION", sql.num(chunking.partitions), sql.col("chunk"))
 
 
 def _cut_at_next(query: exp.Select, names: list[str], identity: list[str]) -> exp.Select:

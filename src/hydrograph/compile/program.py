@@ -197,32 +197,38 @@ def with_steps(final: exp.Query, steps: Mapping[str, Step], tables: Mapping[str,
 
     Steps stand in it as they are, not as copies: whoever changes the tree changes the program.
     """
-    needed: dict[str, exp.Query] = {}
-    waiting = [final]
+    asked = {table.name for table in tables_of(final)}
+    needed: dict[str, tuple[exp.Query, set[str]]] = {}
+    waiting = [asked]
     while waiting:
-        for table in tables_of(waiting.pop()):
-            step = steps.get(table.name)
-            if isinstance(step, Let) and step.name not in needed and step.name not in tables:
-                needed[step.name] = step.query
-                waiting.append(step.query)
+        for name in waiting.pop():
+            step = steps.get(name)
+            if isinstance(step, Let) and name not in needed and name not in tables:
+                reads = {table.name for table in tables_of(step.query)}
+                needed[name] = step.query, reads
+                waiting.append(reads)
     named = [
-        exp.CTE(this=_reading(needed[name], tables), alias=exp.TableAlias(this=exp.to_identifier(name)))
+        exp.CTE(this=_reading(*needed[name], tables), alias=exp.TableAlias(this=exp.to_identifier(name)))
         for name in steps
         if name in needed
     ]
-    query = _reading(final, tables)
+    query = _reading(final, asked, tables)
     return type(query)(**{**query.args, "with_": exp.With(expressions=named)}) if named else query
 
 
-def _reading(query: exp.Query, tables: Mapping[str, str]) -> exp.Query:
-    """Return the query with the tables in which rows of steps stand in place of the steps."""
-    if all(tables.get(table.name, table.name) == table.name for table in tables_of(query)):
+def _reading(query: exp.Query, reads: set[str], tables: Mapping[str, str]) -> exp.Query:
+    """Return the query, which `reads` these, with the tables in which rows of steps stand in place of the steps."""
+    if all(tables.get(name, name) == name for name in reads):
         return query
     renamed = query.copy()
     for table in tables_of(renamed):
         if table.name in tables:
             table.set("this", exp.to_identifier(tables[table.name]))
     return renamed
+
+
+_TABLELESS = exp.Column, exp.Identifier, exp.Literal, exp.DataType, exp.Placeholder, exp.Null
+"""Most nodes of a query: no table lies below them."""
 
 
 def tables_of(query: exp.Query) -> Iterator[exp.Table]:
@@ -235,6 +241,7 @@ def tables_of(query: exp.Query) -> Iterator[exp.Table]:
             continue
         for value in node.args.values():
             if isinstance(value, exp.Expr):
-                waiting.append(value)
+                if not isinstance(value, _TABLELESS):
+                    waiting.append(value)
             elif isinstance(value, list):
-                waiting += (each for each in value if isinstance(each, exp.Expr))
+                waiting += [each for each in value if isinstance(each, exp.Expr) and not isinstance(each, _TABLELESS)]

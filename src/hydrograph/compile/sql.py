@@ -145,8 +145,10 @@ DECIMAL = "DECIMAL(38, 18)"
 
 
 def col(name: str, table: str | None = None) -> Sql:
-    """Return a column, of `table` if one is named."""
-    return exp.column(name, table=table)
+    """Return a column, of `table` if one is named; sqlglot's own function asks for a database and a catalog too."""
+    if table is None:
+        return exp.Column(this=exp.to_identifier(name))
+    return exp.Column(this=exp.to_identifier(name), table=exp.to_identifier(table))
 
 
 def num(value: int) -> Sql:
@@ -362,6 +364,12 @@ def select(*columns: Sql) -> exp.Select:
 def from_(query: exp.Select, source: str, name: str | None = None) -> exp.Select:
     """Return `query` with `FROM source [AS name]`."""
     return query.from_(table(source, name), copy=False)
+
+
+def hint(query: exp.Select, name: str, *arguments: Sql) -> exp.Select:
+    """Return `query` with a hint for Spark; built, because sqlglot's own function parses its text."""
+    query.set("hint", exp.Hint(expressions=[call(name, *arguments)]))
+    return query
 
 
 def table(source: str, name: str | None = None) -> exp.Table:

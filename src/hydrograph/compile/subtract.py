@@ -14,7 +14,7 @@ from sqlglot import exp
 from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.distinct import covered_before
-from hydrograph.compile.joins import broadcast_hint, compatible, has_parts
+from hydrograph.compile.joins import broadcast_side, compatible, has_parts
 from hydrograph.compile.relation import (
     Always,
     Demand,
@@ -185,9 +185,8 @@ def _pieces(
     pairs = pairs.from_(numbered.subquery("l", copy=False), copy=False).join(
         marked.subquery("r", copy=False), on=sql.all_of(on), join_type="left", copy=False
     )
-    hint = broadcast_hint(compilation, left, right)
-    if hint == "BROADCAST(r)":
-        pairs = pairs.hint(hint, dialect="spark", copy=False)
+    if broadcast_side(compilation, left, right) == "r":
+        pairs = sql.hint(pairs, "BROADCAST", sql.col("r"))
     within = [sql.col(name) for name in (*row_identity(left), _ORDINAL)]
     order = [sql.col(_FROM), sql.col(_TO)]
     covered = covered_before([column.copy() for column in within], _FROM, _TO)

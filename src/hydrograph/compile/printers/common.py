@@ -78,6 +78,43 @@ def round_decimal(self: Any, node: exp.Expression) -> str:
     return f"TRY_CAST({node.args['function']}({self.sql(node, 'this')}) AS DECIMAL(38, 18))"
 
 
+def _identifier(self: Any, node: exp.Identifier) -> str:
+    """Print a name; most are plain, and sqlglot's own printer takes several times as long for them."""
+    name: str = node.args["this"]
+    plain = not node.args.get("quoted") and name.lower() not in self.RESERVED_KEYWORDS
+    return name if plain else str(self.identifier_sql(node))
+
+
+def _column(self: Any, node: exp.Column) -> str:
+    """Print a column; ours name a table at most."""
+    if node.args.keys() - {"this", "table"}:
+        return str(self.column_sql(node))
+    name, table = self.sql(node.args["this"]), node.args.get("table")
+    return f"{self.sql(table)}.{name}" if table else name
+
+
+def _select(self: Any, node: exp.Select) -> str:
+    """Print SELECT as it stands.
+
+    sqlglot would first look through everything below each SELECT for what a dialect lacks, such as ANY or QUALIFY,
+    and say it in other words. Our trees hold none of it, and with many steps that takes longer than all the rest.
+    """
+    return str(self.select_sql(node))
+
+
+def _data_type(self: Any, node: exp.DataType) -> str:
+    """Print a type; there are few, and each is worked out once."""
+    if node.args.get("nested"):
+        return str(self.datatype_sql(node))
+    key = (node.args["this"], *[parameter.name for parameter in node.expressions])
+    known: dict[tuple[object, ...], str] = self.hydrograph_types
+    if key not in known:
+        known[key] = self.datatype_sql(node)
+    return known[key]
+
+
 def generator(base: Any, printers: dict[Any, Printer]) -> Any:
     """Return sqlglot's generator of a dialect, with our printers in it."""
-    return type("Generator", (base,), {"TRANSFORMS": {**base.TRANSFORMS, **printers}})
+    quick = {exp.Identifier: _identifier, exp.Column: _column, exp.Select: _select, exp.DataType: _data_type}
+    printed = {"TRANSFORMS": {**base.TRANSFORMS, **quick, **printers}, "hydrograph_types": {}}
+    return type("Generator", (base,), printed)
