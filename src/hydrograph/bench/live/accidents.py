@@ -37,10 +37,10 @@ time.time_ns = lambda: int(_jumping() * 1e9)
 
 
 def disk_full(site: Site, seed: int) -> str | None:
-    """Let checkpoint and results stand on a disk that fills up: the driver stops and says so, and later goes on.
+    """Let checkpoint and results stand on a disk that fills up: the driver waits and says so, and goes on by itself.
 
     The disk is one of memory in a name space of its own, which needs no rights on most systems; where it does, the
-    size of files is limited instead.
+    size of files is limited instead, which is no matter of waiting: the driver stops, and a later one goes on.
     """
     site.give(3)
     giver = threading.Thread(target=_give_slowly, args=(site,))
@@ -56,18 +56,25 @@ def _on_a_small_disk(site: Site, seed: int) -> str | None:
     script = f"""
     mkdir disk && mount -t tmpfs -o size={kilobytes}k tmpfs disk && mkdir disk/checkpoint disk/results || exit 99
     ln -s disk/checkpoint checkpoint && ln -s disk/results results
-    "$@" 2> first.err; echo $? > first.code
+    "$@" 2> said & driver=$!
+    tries=0
+    until grep -q "paused: .*No space left" said || [ $tries -ge {int(_PATIENCE)} ]; do
+        sleep 1; tries=$((tries + 1)); kill -0 $driver 2> gone || break
+    done
+    cp said said.full
     mount -o remount,size=64m disk || exit 99
-    "$@" 2> second.err; echo $? > second.code
+    wait $driver; echo $? > code
     rm results checkpoint && cp -r disk/results results
     """
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", *site.command()]
     ran = subprocess.run(command, cwd=site.root, capture_output=True, text=True, timeout=4 * _PATIENCE, check=False)
     if ran.returncode:
         return f"the disk could not be made: {ran.stderr}"
-    said = [(site.root / f"{run}.err").read_text() for run in ("first", "second")]
-    codes = [int((site.root / f"{run}.code").read_text()) for run in ("first", "second")]
-    return _judged(codes, said, "No space left")
+    before, said = ((site.root / name).read_text() for name in ("said.full", "said"))
+    if "paused: " not in before or "No space left" not in before or "goes on\n" in before:
+        return f"expected a driver that waits for room, got one that said: {before}"
+    code = int((site.root / "code").read_text())
+    return None if code == 0 and "there is room again" in said else f"with space again: exit {code}: {said}"
 
 
 def _own_mounts() -> bool:
@@ -90,13 +97,9 @@ def _files_too_large(site: Site, seed: int) -> str | None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )
     second = site.run()
-    return _judged([first.returncode, second.returncode], [first.stderr, second.stderr], "File too large")
-
-
-def _judged(codes: list[int], said: list[str], complaint: str) -> str | None:
-    if codes[0] <= 0 or complaint not in said[0]:
-        return f"expected an end with the words {complaint!r}, got exit {codes[0]}: {said[0]}"
-    return f"with space again: exit {codes[1]}: {said[1]}" if codes[1] else None
+    if first.returncode <= 0 or "File too large" not in first.stderr:
+        return f"expected an end with the words 'File too large', got exit {first.returncode}: {first.stderr}"
+    return f"with space again: exit {second.returncode}: {second.stderr}" if second.returncode else None
 
 
 def two_drivers(site: Site, seed: int) -> str | None:

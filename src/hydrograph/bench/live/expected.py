@@ -157,11 +157,16 @@ class Verdict:
 
 
 def judge(
-    reports: Iterable[tuple[str, int, str]], drawn: Iterable[Drawn], rate: int, queries: Iterable[str]
+    reports: Iterable[tuple[str, int, str]],
+    drawn: Iterable[Drawn],
+    rate: int,
+    queries: Iterable[str],
+    until: int | None = None,
 ) -> dict[str, Verdict]:
     """Compare reports (query, close, line of JSON) with every window of a stream; those of a query come in order.
 
-    Reports and stream are read beside each other, so that neither lies in memory as a whole.
+    Reports and stream are read beside each other, so that neither lies in memory as a whole. Of a run that was given
+    up, windows count that opened before `until`, and those behind it are not looked at.
     """
     truth = Truth(rate)
     verdicts = {query: Verdict() for query in queries}
@@ -177,6 +182,8 @@ def judge(
             ahead.setdefault((query, t), []).append(text)
 
     for close, s, p, o in windows(drawn):
+        if until is not None and close - RANGE >= until:
+            return verdicts
         read(close)
         wanted = truth.answers(s, p, o)
         for query, verdict in verdicts.items():

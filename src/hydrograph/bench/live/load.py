@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
@@ -18,9 +18,10 @@ from hydrograph import api
 from hydrograph.live.units import Unit
 from hydrograph.rdf.encoding import encode_text
 from hydrograph.streams.schema import EVENTS, TRIPLES
+from hydrograph.streams.static import Given
 
-WARM = 6
-"""Reports at the start that are left out of latencies."""
+WARM = {"local": 10_000, "spark": 25_000}
+"""Milliseconds of the stream whose reports are left out of latencies; the Java machine compiles for longer."""
 STREAM = "urn:bench:stream"
 STEP = 1_000
 RANGE = 5_000
@@ -143,6 +144,8 @@ class Measured:
     reports: int = 0
     rows: int = 0
     seconds: float = 0.0
+    evaluation: str = ""
+    """How the reports were evaluated, in words."""
     cpu: float = 0.0
     """Microseconds of processor time for each triple of the last third of the run, player and log included."""
 
@@ -160,19 +163,39 @@ class Measured:
         return "growing" if last > 2 * first + 100 else "flat"
 
 
-def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop", warm: int = WARM) -> Measured:
-    """Play a stream at a rate to one live query, and note when its reports come; the first `warm` are left out."""
+def measure(query: str, rate: int, seconds: int, *, placement: str, driver: str = "loop") -> Measured:
+    """Play a stream at a rate to one live query, and note when its reports come."""
     static = static_kinds(rate) if query == "hybrid" else None
-    return _played(QUERIES[query], list(slices(rate, 1000 * seconds)), static, placement, driver, warm)
+    parts = [*slices(rate, 1000 * seconds)]
+    return played(api.query(QUERIES[query]), parts, static, placement=placement, driver=driver)
 
 
 def grown(query: str, rate: int, seconds: int, span: str, *, placement: str) -> Measured:
     """Play a stream of passing nodes to a query with another window."""
     text = GROWING[query].replace(_SPAN, span)
-    return _played(text, list(slices(rate, 1000 * seconds, passing=True)), None, placement, "loop", 0)
+    parts = [*slices(rate, 1000 * seconds, passing=True)]
+    return played(api.query(text), parts, None, placement=placement)
 
 
-def _played(text: str, parts: list[Slice], static: pa.Table | None, placement: str, driver: str, warm: int) -> Measured:
+def same(t: int) -> int:
+    """Return the time of the element that closes a window: its close."""
+    return t
+
+
+def played(
+    query: api.Query,
+    parts: Sequence[Slice],
+    static: Given | None,
+    *,
+    placement: str,
+    driver: str = "loop",
+    shown_by: Callable[[int], int] = same,
+) -> Measured:
+    """Play slices to a query when they are due; return how soon it reported.
+
+    `shown_by` tells for the time of a report which slice, by its start, has what the report waits for; a report for
+    which there is no such slice has no latency.
+    """
     given: dict[int, float] = {}
     found: dict[int, float] = {}
     rows = 0
@@ -182,9 +205,10 @@ def _played(text: str, parts: list[Slice], static: pa.Table | None, placement: s
         found[unit.report.t] = time.perf_counter()
         rows += len(unit.report.rows)
 
+    (name,) = {window.stream.value for window in query.algebra.windows}
     with tempfile.TemporaryDirectory(prefix="hydrograph-bench-") as directory:
-        live = api.query(text).start(
-            {STREAM: "push:"},
+        live = query.start(
+            {name: "push:"},
             static,
             checkpoint=f"{directory}/checkpoint",
             results=f"{directory}/results",
@@ -192,7 +216,7 @@ def _played(text: str, parts: list[Slice], static: pa.Table | None, placement: s
             placement=placement,
             driver=driver,
         )
-        stream = live.streams[STREAM]
+        stream = live.streams[name]
         measured = Measured()
         started = time.perf_counter()
         late, spent = parts[2 * len(parts) // 3].start, 0.0
@@ -204,8 +228,7 @@ def _played(text: str, parts: list[Slice], static: pa.Table | None, placement: s
             if wait > 0:
                 threading.Event().wait(wait)
             measured.behind = max(measured.behind, -1000 * wait)
-            if part.start % STEP == 0:
-                given[part.start] = time.perf_counter()
+            given[part.start] = time.perf_counter()
             stream.send_table(part.events)
         measured.seconds = time.perf_counter() - started
         triples = sum(part.events.num_rows for part in parts if part.start >= late)
@@ -213,7 +236,8 @@ def _played(text: str, parts: list[Slice], static: pa.Table | None, placement: s
         stream.end()
         live.wait()
         measured.steps = dict(live.runner.progress.totals)
-    closed = [t for t in sorted(found) if t in given][warm:]
-    measured.latencies = [1000 * (found[t] - given[t]) for t in closed]
+        measured.evaluation = next((each["evaluation"] for each in live.status()["queries"].values()), "")
+    closed = [t for t in sorted(found) if t > WARM[placement] and shown_by(t) in given]
+    measured.latencies = [1000 * (found[t] - given[shown_by(t)]) for t in closed]
     measured.reports, measured.rows = len(found), rows
     return measured

@@ -2,7 +2,8 @@
 
 The last line is `load: <queries> queries, <reports> reports, precision <p>, recall <r>, lag <flat|growing>, memory
 <flat|growing>`. Lag grows if reports of the last third of the run come clearly later than those of the first, or by
-more than a window, or if the stream could not be handed over when it was due. Memory grows if the line through what
+more than a window, or if the stream could not be handed over when it was due; a run that lags by minutes is given up,
+and what it had reported is judged. Memory grows if the line through what
 the tree of processes held after the first five minutes rises by more than a tenth of its middle until the end; of
 shorter runs it is unknown.
 """
@@ -25,7 +26,7 @@ import numpy as np
 from hydrograph import api
 from hydrograph.bench.engines.resources import Sample, Watch, slope
 from hydrograph.bench.live.expected import Verdict, judge
-from hydrograph.bench.live.load import QUERIES, RANGE, SLICE, STEP, STREAM, WARM, Measured, draws, slices, static_kinds
+from hydrograph.bench.live.load import QUERIES, RANGE, SLICE, STEP, STREAM, Measured, draws, slices, static_kinds
 from hydrograph.live.files import LocalFiles
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.sink import read_units
@@ -38,6 +39,10 @@ _SHARE = 0.1
 """By which part of itself memory may grow from there to the end of the run."""
 
 
+_WARM = 6
+"""Reports of each query at the start that say nothing about lag."""
+
+
 @dataclass(slots=True)
 class Heard:
     """When reports came, compared with the hand-over of what closed their windows; written by the driver's thread."""
@@ -48,8 +53,12 @@ class Heard:
     recent: list[float] = field(default_factory=list)
     """Those of all queries since somebody last asked."""
 
+    last: dict[str, int] = field(default_factory=lambda: dict.fromkeys(QUERIES, RANGE - STEP))
+    """The close of the newest report of each query."""
+
     def take(self, unit: Unit) -> None:
         """Note when a report came; none is kept."""
+        self.last[unit.key.query] = unit.report.t
         at = self.given.get(unit.report.t)
         if at is not None:
             latency = 1000 * (time.perf_counter() - at)
@@ -61,12 +70,17 @@ class Heard:
         found, self.recent = self.recent, []
         return found
 
+    def waiting(self) -> float:
+        """Return for how many seconds the oldest report that can be made has not come."""
+        at = self.given.get(min(self.last.values()) + STEP)
+        return 0.0 if at is None else time.perf_counter() - at
+
     def lag(self, behind: float) -> str:
         """`growing` if one of the queries answers ever later, or the player was `behind` by a step.
 
         A stream begins without any lag: one as long as a window has grown, even if it is the same from the start on.
         """
-        runs = [found[WARM:] or found for found in self.latencies.values()]
+        runs = [found[_WARM:] or found for found in self.latencies.values()]
         flat = all(Measured(run).lag == "flat" and np.median(run[-1 - len(run) // 3 :]) < RANGE for run in runs)
         return "flat" if flat and behind < STEP else "growing"
 
@@ -90,13 +104,15 @@ def memory_lag(samples: Sequence[Sample]) -> tuple[str, str]:
 @click.option("--seconds", default=1800, show_default=True, help="Length of the stream.")
 @click.option("--rate", default=10_000, show_default=True, help="Triples a second.")
 @click.option("--placement", type=click.Choice(["local", "spark"]), default="local", show_default=True)
-def main(seconds: int, rate: int, placement: str) -> None:
+@click.option("--patience", default=180, show_default=True, help="Seconds of lag after which the run is given up.")
+def main(seconds: int, rate: int, placement: str, patience: int) -> None:
     """Play a stream to four queries in one driver by the clock; watch lag and memory, and judge every report."""
     with tempfile.TemporaryDirectory(prefix="hydrograph-load-") as directory:
-        heard, samples, behind = _played(Path(directory), rate, seconds, placement)
-        verdicts = judge(_units(Path(directory)), draws(rate, 1000 * seconds), rate, QUERIES)
+        run = _played(Path(directory), rate, seconds, placement, patience)
+        units, stream = _units(Path(directory)), draws(rate, 1000 * seconds)
+        verdicts = judge(units, stream, rate, QUERIES, until=run.until)
     for query, verdict in verdicts.items():
-        latencies = heard.latencies[query]
+        latencies = run.heard.latencies[query]
         said = (
             f"p50 {np.percentile(latencies, 50):.0f} ms, p95 {np.percentile(latencies, 95):.0f} ms" if latencies else ""
         )
@@ -106,9 +122,9 @@ def main(seconds: int, rate: int, placement: str) -> None:
         )
         for sentence in verdict.wrong[:10]:
             click.echo(f"  {sentence}")
-    lag = heard.lag(behind)
-    memory, figures = memory_lag(samples)
-    click.echo(f"lag: player behind by {behind:.0f} ms at most")
+    lag = run.heard.lag(run.behind) if run.until is None else "growing"
+    memory, figures = memory_lag(run.samples)
+    click.echo(f"lag: player behind by {run.behind:.0f} ms at most")
     click.echo(f"memory: {figures}")
     click.echo(_last(verdicts, lag, memory))
     if lag == "growing" or memory == "growing" or any(verdict.wrong for verdict in verdicts.values()):
@@ -130,7 +146,19 @@ def _units(directory: Path) -> Iterator[tuple[str, int, str]]:
         yield key.query, key.t, text
 
 
-def _played(directory: Path, rate: int, seconds: int, placement: str) -> tuple[Heard, list[Sample], float]:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What has happened."""
+
+    heard: Heard
+    samples: list[Sample]
+    behind: float
+    """Milliseconds by which the player fell behind, at most."""
+    until: int | None
+    """The time up to which windows opened whose reports came, where the run was given up."""
+
+
+def _played(directory: Path, rate: int, seconds: int, placement: str, patience: int) -> Run:
     heard = Heard()
     live = _started(directory, rate, placement, heard)
     stream = live.streams[STREAM]
@@ -147,6 +175,10 @@ def _played(directory: Path, rate: int, seconds: int, placement: str) -> tuple[H
             if part.start % STEP == 0:
                 heard.given[part.start] = time.perf_counter()
             stream.send_table(part.events)
+            if part.start % STEP == 0 and heard.waiting() > patience:
+                click.echo(f"given up at second {part.start // 1000}: a report is {patience} s late")
+                live.stop()
+                return Run(heard, watch.samples, max(worst, behind), min(heard.last.values()) - RANGE + STEP)
             if (end := part.start + SLICE) % _MINUTE == 0:
                 click.echo(f"minute {end // _MINUTE}: {_minute(heard, live, watch, behind, _since(pressure))}")
                 behind, worst, pressure = 0.0, max(worst, behind), _pressure()
@@ -155,7 +187,7 @@ def _played(directory: Path, rate: int, seconds: int, placement: str) -> tuple[H
     totals, batches = live.runner.progress.totals, max(1, live.runner.progress.batch)
     spent = ", ".join(f"{step} {total / batches:.1f}" for step, total in totals.items())
     click.echo(f"{batches} batches, ms of each: {spent}; processor {watch.cpu:.0f} s, {watch.cpu / seconds:.2f} cores")
-    return heard, watch.samples, max(worst, behind)
+    return Run(heard, watch.samples, max(worst, behind), None)
 
 
 def _started(directory: Path, rate: int, placement: str, heard: Heard) -> LiveQuery:
