@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -12,12 +13,16 @@ from live_histories import History, cut, lived, random_history, replayed
 from sqlglot import exp
 
 from hydrograph import api
+from hydrograph.algebra.queries import StreamOperator
+from hydrograph.algebra.windows import TimeWindow
 from hydrograph.bench.engines.replay import encode_elements
+from hydrograph.bench.oracle.windows import random_report_case
 from hydrograph.compile.program import SetMaking
 from hydrograph.live import deltas, incremental
 from hydrograph.live.arrivals import Arrival, partition_of
 from hydrograph.live.deltas import NEW, split
 from hydrograph.live.evaluate import Evaluator
+from hydrograph.live.moments import Moments
 from hydrograph.live.record import Record
 from hydrograph.live.repeats import Arrived, Repeats
 from hydrograph.live.state import State
@@ -27,7 +32,10 @@ from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.profile import Origin, Profile
+from hydrograph.windows.report import Policy, When
 from hydrograph.windows.stream import Element
+from hydrograph.windows.tick import Tick
 
 SEEDS = (1, 3, 5, 6, 9, 13, 15)
 MISTAKEN = (13, 15)
@@ -64,10 +72,10 @@ def triple(s: str, p: str, o: str) -> Triple:
 class Run:
     """A query that is given elements batch by batch."""
 
-    def __init__(self, text: str, placed: Local) -> None:
+    def __init__(self, text: str, placed: Local, profile: Profile | None = None) -> None:
         """Register the query."""
         query = api.query(text)
-        planned = plan(query.algebra, query.profile, 0)
+        planned = plan(query.algebra, profile or query.profile, 0)
         registered = Registered(name="query", plan=planned, partitions=(partition_of(S),))
         self.stepper = Stepper(registered, StaticGraphs(), placed)
         self.state, self.record, self.at = State(), Record(), 0
@@ -208,6 +216,89 @@ def test_late_elements_count_as_they_do_without_kept_rows(placed: Local, monkeyp
         late += record.counts.late_partial
         assert found == whole(history, placed, monkeypatch), seed
     assert late >= 3
+
+
+def changing(seed: int) -> History:
+    """Return a history of a query whose reports elements make: each tick, with and without expiry, each operator."""
+    rng = Random(f"changing {seed}")
+    case = random_report_case(seed)
+    windows = tuple(
+        each
+        if isinstance(each.definition, TimeWindow)
+        else replace(each, definition=TimeWindow(rng.choice((3, 5, 8)), rng.choice((1, 2, 5, None))))
+        for each in case.query.windows
+    )
+    profile = replace(
+        case.profile,
+        report=Policy(When.CONTENT_CHANGE, expiry=seed % 2 == 0),
+        tick=Tick.TUPLE if seed // 2 % 2 else Tick.TIME,
+        origin=Origin.EPOCH,
+        r2s_set=seed % 5 == 0,
+    )
+    operator = (StreamOperator.ISTREAM, StreamOperator.DSTREAM, StreamOperator.RSTREAM)[seed // 4 % 3]
+    query = replace(case.query, windows=windows, operator=operator, every=None)
+    case = replace(case, query=query, profile=profile, from_=None, until=None)
+    return cut(case, rng, one_by_one=rng.random() < 0.3)
+
+
+def test_reports_that_elements_make_are_those_of_replay(placed: Local) -> None:
+    kept: Counter[str] = Counter()
+    for seed in range(12):
+        history = changing(seed)
+        planned = history.registered().plan
+        evaluator = Evaluator(planned, history.static(), placed)
+        assert evaluator.incremental is not None or "clock" in evaluator.evaluation or "triples" in evaluator.evaluation
+        if evaluator.incremental is not None:
+            kept[f"{planned.operator} {planned.tick} expiry {planned.profile.report.expiry}"] += 1
+            kept["changes"] += evaluator.incremental.changes is not None
+            kept["answers"] += evaluator.incremental.answers is not None
+            kept["run again"] += evaluator.incremental.changes is None and evaluator.incremental.answers is None
+        assert lived(history, placed)[0] == replayed(history.case, placed), seed
+    assert len(kept) == 12 + 3
+    assert all(kept.values()), kept
+
+
+def test_late_elements_change_reports_of_elements_as_they_do_without_kept_rows(
+    placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = 0
+    for seed in (0, 2, 5):
+        history = cut(changing(seed).case, Random(seed), lateness=Lateness(delay=0))
+        found, record = lived(history, placed)
+        late += record.counts.late_partial
+        assert found == whole(history, placed, monkeypatch), seed
+    assert late >= 3
+
+
+CHANGES = replace(api.query(JOIN).profile, report=Policy(When.CONTENT_CHANGE), operator=StreamOperator.ISTREAM)
+
+
+def test_the_work_of_a_report_that_an_element_makes_follows_the_element(placed: Local) -> None:
+    run = Run(JOIN, placed, CHANGES)
+    for t in range(0, 9_000, 100):
+        run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
+    before = dict(run.kept.work.made), len(run.record.snapshot.counts())
+    assert before[1] == 89  # the newest waits until its time is over
+    (line,) = run.give((9_000, triple("x", "p", "y")))
+    assert line.count('"a"') == 1
+    assert run.record.snapshot.since(run.record.snapshot) == []
+    made = Counter(run.kept.work.made) - Counter(before[0])
+    assert made[run.kept.program.answer] == 1
+    assert run.record.snapshot.changed <= 256
+    assert len(run.record.snapshot.entered) == 1
+
+
+@pytest.mark.parametrize("mistake", ["leaves", "places"])
+def test_mistakes_in_the_numbers_of_instants_are_noticed(
+    mistake: str, placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mistake == "places":
+        one = lambda _, due: {stream: np.ones(events.num_rows, np.int64) for stream, events in due.items()}  # noqa: E731
+        monkeypatch.setattr(Moments, "places", one)
+    else:
+        monkeypatch.setattr(Moments, "_left", lambda *_: np.array([], np.int64))
+    histories = (changing(seed) for seed in range(12))
+    assert any(lived(history, placed)[0] != replayed(history.case, placed) for history in histories)
 
 
 def differing(placed: Local) -> bool:

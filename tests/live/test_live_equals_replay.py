@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from live_histories import History, lived, random_histories, replayed
 
+from hydrograph.live.evaluate import Evaluator
 from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.report import When
 
@@ -53,6 +54,11 @@ def test_the_histories_cover_what_they_are_to_cover() -> None:
         seen[planned.profile.report.when] += 1
         seen[f"operator {planned.operator}"] += 1
         seen["no grid"] += planned.reports is None
+        with Local(threads=1, small=True) as database:
+            kept = Evaluator(planned.starting(0), history.static(), database).incremental
+        seen["rows kept"] += kept is not None
+        seen["rows kept without a grid"] += kept is not None and planned.reports is None
+        seen["changes kept"] += kept is not None and kept.changes is not None
         seen["two streams"] += len(history.streams) > 1
         seen["waits for t0"] += not planned.is_placed
         seen["non-empty"] += planned.profile.report.non_empty

@@ -183,9 +183,11 @@ def _until_over(live: LiveQuery) -> None:
 
     before = signal.signal(signal.SIGTERM, ask)
     shown = sys.stderr.isatty()
+    pauses = _Pauses()
     try:
-        live.start()
+        live.launch()
         while not live.wait(_LINE_EVERY if shown else 0.1) and not asked:
+            pauses.look(live.paused)
             if shown:
                 click.echo(f"\r\x1b[2K{live_line(live.status())}", err=True, nl=False)
     finally:
@@ -196,6 +198,20 @@ def _until_over(live: LiveQuery) -> None:
     status = live.status()
     if shown or any(status[name] for name in ("late_partial", "late_dropped", "rejected", "quarantined")):
         click.echo(f"hydrograph: {live_line(status)}", err=True)
+
+
+class _Pauses:
+    """Says when a query has to wait for a disk, and when it goes on."""
+
+    paused = False
+
+    def look(self, words: str | None) -> None:
+        """Say what is new."""
+        if words is not None and not self.paused:
+            click.echo(f"hydrograph: paused: {words}; it goes on by itself when there is room", err=True)
+        elif words is None and self.paused:
+            click.echo("hydrograph: there is room again, it goes on", err=True)
+        self.paused = words is not None
 
 
 def live_line(status: dict[str, Any]) -> str:

@@ -7,14 +7,18 @@ its end, and is checked line by line by whoever reads it.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hydrograph.errors import RunError, UsageError
+from hydrograph.live.room import FULL, Room
+
+_T = TypeVar("_T")
 
 
 class Files(Protocol):
@@ -56,10 +60,14 @@ class Files(Protocol):
 class LocalFiles:
     """Files on this machine."""
 
-    def __init__(self, root: Path, *, sync: bool = False) -> None:
-        """Keep files below `root`; `sync` waits until the disk has them, which survives a loss of power too."""
+    def __init__(self, root: Path, *, sync: bool = False, room: Room | None = None) -> None:
+        """Keep files below `root`; `sync` waits until the disk has them, which survives a loss of power too.
+
+        Where there is no room on the disk, `room` is waited for; without it that is an error like any other.
+        """
         self.root = root
         self._sync = sync
+        self._room = room
         self._known: set[Path] = set()
         self._open: dict[str, int] = {}
 
@@ -79,50 +87,84 @@ class LocalFiles:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file; it appears complete or not at all."""
-        path = self._path(name)
-        partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-        self._put(partial, data, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-        partial.replace(path)
+
+        def attempt() -> None:
+            path = self._path(name)
+            partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+            try:
+                self._put(partial, data, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+                partial.replace(path)
+            except OSError:
+                partial.unlink(missing_ok=True)  # where there is no room it only takes some
+                raise
+
+        self._with_room(name, attempt)
 
     def claim(self, name: str, data: bytes) -> bool:
         """Write a file that is not there yet; return False if it is."""
-        try:
-            self._put(self._path(name), data, os.O_CREAT | os.O_WRONLY | os.O_EXCL)
-        except FileExistsError:
-            return False
-        return True
+
+        def attempt() -> bool:
+            path = self._path(name)
+            try:
+                descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o644)
+            except FileExistsError:
+                return False
+            try:
+                self._write(descriptor, data)
+            except OSError:
+                path.unlink()  # claimed, but not said by whom: claimed anew when there is room
+                raise
+            finally:
+                os.close(descriptor)
+            return True
+
+        return self._with_room(name, attempt)
 
     def _put(self, path: Path, data: bytes, flags: int) -> None:
         descriptor = os.open(path, flags, 0o644)
         try:
-            self._write(descriptor, data, path)
+            self._write(descriptor, data)
         finally:
             os.close(descriptor)
 
-    def _write(self, descriptor: int, data: bytes, path: Path) -> None:
+    def _write(self, descriptor: int, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        if self._sync:
+            os.fsync(descriptor)
+
+    def _with_room(self, name: str, attempt: Callable[[], _T]) -> _T:
+        """Try to write until there is room; raise RunError if it can't be done for another reason."""
         try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            if self._sync:
-                os.fsync(descriptor)
-        except OSError as error:
-            words = os.strerror(error.errno or 0)
-            raise RunError(f"{path} can not be written: {words}; nothing is lost, start again when it can") from error
+            while True:
+                try:
+                    return attempt()
+                except OSError as error:
+                    words = f"{self.root / name} can not be written: {os.strerror(error.errno or 0)}"
+                    if self._room is None or error.errno not in FULL or not self._room.wait(words):
+                        raise RunError(f"{words}; nothing is lost, start again when it can") from error
+        finally:
+            if self._room is not None:
+                self._room.found()
 
     def append(self, name: str, at: int, data: bytes) -> None:
         """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
-        descriptor = self._open.get(name)
-        if descriptor is None:
-            descriptor = os.open(self._path(name), os.O_CREAT | os.O_RDWR, 0o644)
-            self._open[name] = descriptor
-        size = os.fstat(descriptor).st_size
-        if size < at:
-            raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
-        if size > at:
-            os.ftruncate(descriptor, at)
-        os.lseek(descriptor, at, os.SEEK_SET)
-        self._write(descriptor, data, self.root / name)
+
+        def attempt() -> None:
+            descriptor = self._open.get(name)
+            if descriptor is None:
+                descriptor = os.open(self._path(name), os.O_CREAT | os.O_RDWR, 0o644)
+                self._open[name] = descriptor
+            size = os.fstat(descriptor).st_size
+            if size < at:
+                raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
+            if size > at:
+                os.ftruncate(descriptor, at)
+            os.lseek(descriptor, at, os.SEEK_SET)
+            self._write(descriptor, data)
+
+        self._with_room(name, attempt)
 
     def size(self, name: str) -> int | None:
         """Return how many bytes a file has, None if there is none."""
@@ -235,14 +277,14 @@ class RemoteFiles:
             self._system.delete_file(self._path(name))
 
 
-def files_at(location: str, *, sync: bool = False) -> LocalFiles | RemoteFiles:
+def files_at(location: str, *, sync: bool = False, room: Room | None = None) -> LocalFiles | RemoteFiles:
     """Return the files below a directory on this machine, or below a URL that Arrow can open."""
     if "://" not in location:
-        return LocalFiles(Path(location), sync=sync)
+        return LocalFiles(Path(location), sync=sync, room=room)
     try:
         system, root = pafs.FileSystem.from_uri(location)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         raise UsageError(f"{location} can not be opened: {str(error).splitlines()[0]}") from None
     if isinstance(system, pafs.LocalFileSystem):
-        return LocalFiles(Path(root), sync=sync)
+        return LocalFiles(Path(root), sync=sync, room=room)
     return RemoteFiles(system, root)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hydrograph.errors import UsageError
 from hydrograph.live.arrivals import Partition, partition_of
 from hydrograph.live.files import files_at
+from hydrograph.live.room import Room
 from hydrograph.live.settings import Settings
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.sources.source import Source
@@ -30,13 +31,13 @@ class Input:
         return partition_of(self.stream, self.number)
 
 
-def open_inputs(streams: Sequence[tuple[Iri, str]], settings: Settings) -> list[Input]:
+def open_inputs(streams: Sequence[tuple[Iri, str]], settings: Settings, room: Room | None = None) -> list[Input]:
     """Return the sources of streams and their URLs; a stream that is given twice has two partitions."""
     inputs: list[Input] = []
     for stream, location in streams:
         number = sum(each.stream == stream for each in inputs)
         name = log_name(stream, number)
-        log = files_at(below(settings.checkpoint, f"sources/{name}"), sync=settings.sync)
+        log = files_at(below(settings.checkpoint, f"sources/{name}"), sync=settings.sync, room=room)
         source = open_source(stream, location, log, partition=number, bad=settings.bad)
         inputs.append(Input(stream, source, number))
     return inputs

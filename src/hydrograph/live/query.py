@@ -21,6 +21,7 @@ from hydrograph.live.member import Member
 from hydrograph.live.places import Places
 from hydrograph.live.progress import Stopwatch, query_status, together
 from hydrograph.live.record import Enrolled
+from hydrograph.live.room import Room
 from hydrograph.live.roster import Definition, Roster, static_fingerprint
 from hydrograph.live.runner import Out, Runner
 from hydrograph.live.settings import Driver, Settings
@@ -78,9 +79,11 @@ class LiveQuery:
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._turns = Turns(self._woken.set)
-        self.checkpoint = files_at(settings.checkpoint, sync=settings.sync)
-        self.results = None if settings.results is None else files_at(settings.results, sync=settings.sync)
-        self.inputs = open_inputs(streams, settings)
+        self._room = room = Room(self._stopping)
+        sync = settings.sync
+        self.checkpoint = files_at(settings.checkpoint, sync=sync, room=room)
+        self.results = None if settings.results is None else files_at(settings.results, sync=sync, room=room)
+        self.inputs = open_inputs(streams, settings, room)
         check_streams(plan, self.inputs)
         query = self._registered(name, plan)
         self.urls = [url for _, url in streams]
@@ -149,6 +152,12 @@ class LiveQuery:
 
     def start(self) -> Self:
         """Run in a thread of its own; returns when the query is ready to answer."""
+        self.launch().wait()
+        self._raise()
+        return self
+
+    def launch(self) -> threading.Event:
+        """Run in a thread of its own; return what is set when the query is ready to answer, or has failed."""
         ready = threading.Event()
 
         def run() -> None:
@@ -161,9 +170,7 @@ class LiveQuery:
 
         self._thread = threading.Thread(target=run, name=f"live {self.name}", daemon=True)
         self._thread.start()
-        ready.wait()
-        self._raise()
-        return self
+        return ready
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Run until all streams have ended, or somebody stops it."""
@@ -349,6 +356,11 @@ class LiveQuery:
             self._move()
         self._turns.run()
 
+    @property
+    def paused(self) -> str | None:
+        """What it waits for with everything else, a disk without room; None if it does not."""
+        return self._room.paused
+
     def status(self) -> dict[str, Any]:
         """Return how it is doing."""
         queries = {}
@@ -364,6 +376,7 @@ class LiveQuery:
             **together([*queries.values()]),
             "queries": queries,
             "failed": dict(self.runner.failed),
+            "paused": self.paused,
             "troubles": [
                 each.source.trouble
                 for each in self.inputs

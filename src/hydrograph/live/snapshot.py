@@ -35,7 +35,7 @@ class Snapshot:
         size = self.size + len(entered) - len(left)
         changed = self.changed + len(entered) + len(left)
         grown = Snapshot(self, entered, left, size, changed)
-        return grown if changed <= max(_LEAST, size) else whole(grown.counts())
+        return grown if changed <= max(_LEAST, 2 * size) else whole(grown.counts())
 
     def since(self, known: Snapshot | None) -> list[Snapshot] | None:
         """Return the snapshots behind a known one up to this, in order; None if it does not stem from that one."""

@@ -53,13 +53,19 @@ class Report:
         head = {"query": query, "version": version, "open": self.open, "close": self.close, "t": self.t}
         if self.seq is not None:
             head["seq"] = self.seq
-        names = member_names(self.variables)
-        rows = ",".join([row_text(names, row) for row in self.rows] if self.texts is None else self.texts)
+        texts = self.texts
+        if texts is None:
+            names = member_names(self.variables) if self.rows else []
+            texts = [row_text(names, row) for row in self.rows]
+        rows = ",".join(texts)
         return f'{_dumped(head)[:-1]},"rows":[{rows}]}}'
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def member_names(variables: Iterable[str]) -> list[str]:
