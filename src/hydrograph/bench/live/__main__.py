@@ -1,23 +1,77 @@
-"""`make bench-live`: how soon live queries answer, and which rate they hold.
+"""`make bench-live`: how soon live queries answer, beside other engines, and which rate they hold.
 
-The last line is `live: p50 <ms> p95 <ms> held <triples/s> lag <flat|growing>`, of the three-way join.
+The last line is `live: p50 <ms> p95 <ms> held <triples/s> lag <flat|growing>`, of the three-way join in the first
+placement.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import click
 
+from hydrograph.bench.live.changing import CHANGING, measure_changes
 from hydrograph.bench.live.load import GROWING, QUERIES, Measured, grown, measure
+from hydrograph.bench.live.others import ENGINES, measure_engine
+from hydrograph.errors import RunError
+
+_SHOP_SECONDS = 20
+_SHOP_EACH = 3
+"""Queries of each class."""
 
 
 @click.command()
 @click.option("--seconds", default=60, show_default=True, help="Length of each run.")
 @click.option("--rate", default=10_000, show_default=True, help="Triples a second for latencies.")
-@click.option("--placement", "placements", multiple=True, default=("local",), show_default=True)
-@click.option("--growth/--no-growth", default=True, show_default=True, help="Also compare windows of several lengths.")
+@click.option("--placement", "placements", multiple=True, default=("local", "spark"), show_default=True)
 @click.option("--query", "queries", multiple=True, default=tuple(QUERIES), show_default=True)
-def main(seconds: int, rate: int, placements: tuple[str, ...], queries: tuple[str, ...], *, growth: bool) -> None:
+@click.option("--engine", "engines", multiple=True, default=ENGINES, show_default=True, help="Others, for comparison.")
+@click.option("--others/--no-others", default=True, show_default=True, help="Also ask the other engines.")
+@click.option("--changes/--no-changes", default=True, show_default=True, help="Also report on content change.")
+@click.option("--watdiv/--no-watdiv", default=True, show_default=True, help="Also ask Stream WatDiv's queries.")
+@click.option("--shop", type=click.Path(exists=True, path_type=Path), help="A generated shop, instead of making one.")
+@click.option("--growth/--no-growth", default=True, show_default=True, help="Also compare windows of several lengths.")
+@click.option("--held/--no-held", default=True, show_default=True, help="Also look for the highest rate.")
+def main(
+    seconds: int,
+    rate: int,
+    placements: tuple[str, ...],
+    queries: tuple[str, ...],
+    engines: tuple[str, ...],
+    shop: Path | None,
+    *,
+    others: bool,
+    changes: bool,
+    watdiv: bool,
+    growth: bool,
+    held: bool,
+) -> None:
     """Measure latencies of one query at a time, what longer windows cost, and the highest rate that a join holds."""
+    join = _latencies(seconds, rate, placements, queries)
+    if others:
+        _others(seconds, rate, engines, queries)
+    if changes:
+        for placement in placements:
+            for query in CHANGING:
+                found = measure_changes(query, rate, seconds, placement=placement)
+                click.echo(f"{placement} {query}, from element to answer: {_words(found)}")
+    if watdiv:
+        with _shop(shop, rate) as world:
+            _watdiv(world, placements)
+    if growth:
+        for query in GROWING:
+            click.echo(f"{placements[0]} {query}: {_growth(query, rate, placements[0])}")
+    highest = _held(seconds, rate, placements[0]) if held else 0
+    if join is None:
+        join = measure("join", rate, seconds, placement=placements[0])
+    click.echo(f"live: p50 {join.percentile(0.5):.0f} p95 {join.percentile(0.95):.0f} held {highest} lag {join.lag}")
+
+
+def _latencies(seconds: int, rate: int, placements: tuple[str, ...], queries: tuple[str, ...]) -> Measured | None:
+    """Say how soon each query answers; return that of the join in the first placement."""
     join: Measured | None = None
     for placement in placements:
         for query in queries:
@@ -25,20 +79,44 @@ def main(seconds: int, rate: int, placements: tuple[str, ...], queries: tuple[st
             click.echo(f"{placement} {query}: {_words(found)}")
             if query == "join" and join is None:
                 join = found
-    if growth:
-        for query in GROWING:
-            click.echo(f"{placements[0]} {query}: {_growth(query, rate, placements[0])}")
-    held, tried = 0, max(20_000, rate)
-    while tried <= 640_000:
-        found = measure("join", tried, seconds, placement=placements[0])
-        holds = found.lag == "flat" and found.behind < 1000 and found.percentile(0.95) < 2000
-        click.echo(f"{placements[0]} join at {tried:,} triples/s: {_words(found)}: {'held' if holds else 'not held'}")
-        if not holds:
-            break
-        held, tried = tried, tried * 2
-    if join is None:
-        join = found
-    click.echo(f"live: p50 {join.percentile(0.5):.0f} p95 {join.percentile(0.95):.0f} held {held} lag {join.lag}")
+    return join
+
+
+def _others(seconds: int, rate: int, engines: tuple[str, ...], queries: tuple[str, ...]) -> None:
+    for engine in engines:
+        for query in queries:
+            try:
+                words = _words(measure_engine(engine, query, rate, seconds))
+            except RunError as error:
+                words = str(error)
+            click.echo(f"{engine} {query}: {words}")
+
+
+@contextmanager
+def _shop(given: Path | None, rate: int) -> Iterator[Path]:
+    """Return the directory of a shop whose stream is long enough at such a rate."""
+    if given is not None:
+        yield given
+        return
+    from hydrograph.runtime.session import spark_session
+    from hydrograph.worlds.shop.world import WORLD, Shop
+    from hydrograph.worlds.writer import write_world
+
+    scale = 1 + rate * _SHOP_SECONDS // 50_000
+    with tempfile.TemporaryDirectory(prefix="hydrograph-shop-") as directory:
+        target = Path(directory) / "shop"
+        write_world(spark_session(), WORLD, Shop(rate=rate, stream=scale), target)
+        yield target
+
+
+def _watdiv(world: Path, placements: tuple[str, ...]) -> None:
+    from hydrograph.bench.live.shop import class_lines, measure_shop, shop_queries, shop_slices
+
+    asked, parts = [*shop_queries(world, _SHOP_EACH)], shop_slices(world, 1000 * _SHOP_SECONDS)
+    for placement in placements:
+        found = [(each, measure_shop(world, each, parts, placement=placement)) for each in asked]
+        for line in class_lines(found):
+            click.echo(f"{placement} Stream WatDiv {line}")
 
 
 def _growth(query: str, rate: int, placement: str) -> str:
@@ -54,11 +132,25 @@ def _growth(query: str, rate: int, placement: str) -> str:
     return f"{first[0]} {first[1]:.1f} us of processor a triple; {', '.join(words)}"
 
 
+def _held(seconds: int, rate: int, placement: str) -> int:
+    """Return the highest rate that the join holds, by doubling."""
+    held, tried = 0, max(20_000, rate)
+    while tried <= 640_000:
+        found = measure("join", tried, seconds, placement=placement)
+        holds = found.lag == "flat" and found.behind < 1000 and found.percentile(0.95) < 2000
+        click.echo(f"{placement} join at {tried:,} triples/s: {_words(found)}: {'held' if holds else 'not held'}")
+        if not holds:
+            break
+        held, tried = tried, tried * 2
+    return held
+
+
 def _words(found: Measured) -> str:
     steps = ", ".join(f"{name} {spent / max(1, found.reports):.1f}" for name, spent in found.steps.items())
     return (
         f"p50 {found.percentile(0.5):.0f} ms, p95 {found.percentile(0.95):.0f} ms, lag {found.lag}, "
-        f"{found.reports} reports, {found.rows} rows, player behind {found.behind:.0f} ms; ms per report: {steps}"
+        f"{found.reports} reports, {found.rows} rows, player behind {found.behind:.0f} ms"
+        + (f"; ms per report: {steps}" if steps else "")
     )
 
 
