@@ -1,7 +1,7 @@
 """Stream WatDiv's queries as live queries: latency of each class at the rate of a generated shop's stream.
 
 The published queries come first; where a class has fewer that read the stream, generated ones follow whose shape is
-that of the class. They are walks over the data, so that there are answers.
+that of the class and which have answers in the first windows.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ class Asked:
     kind: Kind
     query: ContinuousQuery
 
+    @property
+    def continuous(self) -> api.Query:
+        """The query with the habits of the language in which the set is written."""
+        return api.Query(self.query, preset(DIALECTS[SOURCE].preset))
+
 
 def shop_queries(world: Path, each: int) -> Iterator[Asked]:
     """Return so many queries of each class and kind, as far as there are any, published ones first."""
@@ -72,15 +77,34 @@ def _published(world: Path) -> Iterator[Asked]:
 
 
 def _generated(world: Path, shape: str, kind: Kind, number: int) -> Iterator[Asked]:
-    settings = Workload(number=number, window=RANGE, slide=STEP, walk="data", data=world)
+    patterns = 8 if shape == "complex" else 5  # of five that only read the stream, none is complex
+    settings = Workload(number=_TRIES, patterns=patterns, window=RANGE, slide=STEP, data=world)
     wanted = read_conditions(f"kind = {kind}, shape = {shape}, patterns > 1")
     with WorldData(world) as data:
         generator = Generator(settings, data)
+        found = 0
         for kept in search(generator, wanted, None, _TRIES):
-            if kept is not None:
-                name, made, _, _ = kept.queries[0]
-                query = continuous(made, generator.model, settings.time_window)
-                yield Asked(f"{shape}-{kind}-{name}", shape, kind, query)
+            if kept is None:
+                continue
+            name, made, _, _ = kept.queries[0]
+            asked = Asked(
+                f"{shape}-{kind}-{name}", shape, kind, continuous(made, generator.model, settings.time_window)
+            )
+            if _has_answers(world, asked):
+                yield asked
+                found += 1
+                if found == number:
+                    return
+
+
+def _has_answers(world: Path, asked: Asked) -> bool:
+    """Tell whether the first full window has answers, by replay."""
+    (stream,) = WorldManifest.read(world).streams.values()
+    first = stream.first or 0
+    with asked.continuous.over(
+        world / stream.path, static_graphs(world), placement="local", until=first + RANGE + STEP
+    ) as run:
+        return any(report.rows for report in run.reports())
 
 
 def shop_slices(world: Path, milliseconds: int) -> list[Slice]:
@@ -102,8 +126,7 @@ def shop_slices(world: Path, milliseconds: int) -> list[Slice]:
 
 def measure_shop(world: Path, asked: Asked, parts: list[Slice], *, placement: str) -> Measured:
     """Play the shop's stream to one query."""
-    query = api.Query(asked.query, preset(DIALECTS[SOURCE].preset))
-    return played(query, parts, static_graphs(world), placement=placement)
+    return played(asked.continuous, parts, static_graphs(world), placement=placement)
 
 
 def class_lines(found: Iterable[tuple[Asked, Measured]]) -> Iterator[str]:
