@@ -38,10 +38,10 @@ class Settings:
     driver: Driver = Driver.LOOP
     threads: int | None = None
     local_bytes: int | None = None
-    """Bytes of state beyond which a query that may run anywhere moves to Spark; None is an eighth of the memory.
+    """Bytes that a query may need in the driver before it moves to Spark, if it may; None is half of the memory.
 
     What runs out first beside the driver is memory: joins hold their rows several times, and executors elsewhere bring
-    their own.
+    their own. What a query needs is known from its rows, see `places`.
     """
     session: SparkSession | None = None
     linger: float = 0.0

@@ -256,6 +256,12 @@ class Stepper:
             self._evaluator.replace_static(static)
 
     @property
+    def kept_rows(self) -> int:
+        """How many rows are kept beside the state, for speed alone."""
+        kept = None if self._evaluator is None else self._evaluator.incremental
+        return 0 if kept is None else kept.rows
+
+    @property
     def evaluation(self) -> str:
         """How reports are evaluated, for people."""
         return "waits for its first element" if self._evaluator is None else self._evaluator.evaluation
