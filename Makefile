@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-nightly test-faults bench-live check format lock bench-replay bench-papers check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-nightly test-faults bench-live bench-load check format lock bench-replay bench-papers check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ test-faults: $(READY) ## kill live queries at every point of a batch, fill disks
 
 bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run
 	@$(BIN)/python -m hydrograph.bench.live --seconds $(or $(SECONDS),60)
+
+bench-load: $(READY) ## put four live queries under load and judge every answer; SECONDS=NUMBER, PLACEMENT=local|spark
+	@$(BIN)/python -m hydrograph.bench.live.sustained --seconds $(or $(SECONDS),1800) --placement $(or $(PLACEMENT),local)
 
 check: $(READY) ## formatting, lint, types and the direction of imports
 	$(BIN)/ruff format --check .

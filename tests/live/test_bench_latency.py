@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from hydrograph.bench.engines.protocol import Send
 from hydrograph.bench.features.structure import Kind
 from hydrograph.bench.live import __main__ as bench
 from hydrograph.bench.live.changing import CHANGING, measure_changes
@@ -30,7 +29,7 @@ def test_other_engines_are_told_the_same_stream() -> None:
         names = ("t", "s", "p", "o")
         given = [*zip(*(table.column(name).to_pylist() for name in names), strict=True)]
         assert told.start == part.start
-        assert all(isinstance(each, Send) and each.stream == STREAM for each in told.elements)
+        assert all(each.stream == STREAM for each in told.elements)
         said = [(each.t, *line.removesuffix(" .").split(" ")) for each in told.elements for line in each.triples]
         assert said == given
 
@@ -43,7 +42,7 @@ def test_a_live_query_and_another_engine_answer_alike(query: str) -> None:
         measure(query, RATE, SECONDS, placement="local"),
         measure_engine("oxigraph", query, RATE, SECONDS),
     ):
-        assert (found.reports, found.rows) == (SECONDS + 4, wanted)
+        assert (found.reports, found.rows) == (SECONDS, wanted)
         assert found.latencies == []  # windows that close after the stream has ended wait for nothing
 
 
