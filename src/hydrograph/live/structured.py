@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -201,19 +202,19 @@ class StructuredDriver:
         by_place = table.sort_by([("input", "ascending"), ("from_offset", "ascending")])
         for each, reachable in zip(self.inputs, self.reachable, strict=True):
             at = self.runner.batch.end.get(each.name, 0)
-            own = by_place.filter(pc.field("input") == reachable.number)
-            places = own.select(["from_offset", "to_offset", "rejected"]).group_by(
-                ["from_offset", "to_offset", "rejected"]
-            )
-            for place in sorted(places.aggregate([]).to_pylist(), key=lambda place: int(place["from_offset"])):
-                start, end = int(place["from_offset"]), int(place["to_offset"])
+            own = by_place.filter(pc.field("input") == reachable.number).combine_chunks()
+            # Rows of one place stand together: to look for them in all rows, for each place, takes its square.
+            starts, firsts = np.unique(own.column("from_offset").to_numpy(), return_index=True)
+            ends = np.append(firsts, len(own))[1:]
+            for start, first, behind in zip(starts.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+                rows = own.slice(first, behind - first)
+                end, rejected = (rows.column(name)[0].as_py() for name in ("to_offset", "rejected"))
                 if end <= at:
                     continue
                 if start > at:
                     found += self.runner.read(each, at, start)
-                rows = own.filter(pc.field("from_offset") == start)
                 rows = rows.filter(pc.field("t").is_valid()).select(EVENTS.names).cast(EVENTS)
-                found.append(Arrival(each.stream, rows, start, end, each.number, int(place["rejected"])))
+                found.append(Arrival(each.stream, rows, start, end, each.number, rejected))
                 at = end
         return found
 
