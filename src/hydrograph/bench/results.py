@@ -40,6 +40,8 @@ class Origin(_Record):
     commit: str | None = None
     published: Mapping[str, Mapping[str, Setting | None]] = {}
     """Figures of the paper that the experiment repeats, by table row and column."""
+    tests: Mapping[str, str] = {}
+    """A digest of what each test asks over which data, so that a run is not gone on with as another."""
 
 
 class Key(_Record):

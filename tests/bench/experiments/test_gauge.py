@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,14 @@ from hydrograph.bench.experiments.holding import grows, highest, why_not
 from hydrograph.bench.experiments.model import read_experiment
 from hydrograph.bench.experiments.summary import gauge, silent
 from hydrograph.bench.results import Key, Outcome, Window, line_of, read
+
+
+@pytest.fixture(scope="module", autouse=True)
+def commit() -> Iterator[pytest.MonkeyPatch]:
+    """Sources of one commit, whatever happens to the clone meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hydrograph.bench.experiments.origin._commit", lambda: "one")
+        yield patch
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +55,23 @@ def test_one_thing_wrong_is_not_right(ran: tuple[Path, str, int], tmp_path: Path
     done = CliRunner().invoke(main, ["papers-small", "-o", str(folder)])  # what is there is not run again
     assert done.exit_code == 1
     assert done.output.splitlines()[-1] == line
+
+
+def test_what_other_sources_answered_is_asked_anew(
+    ran: tuple[Path, str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(ran[0], folder)
+    wrong = (folder / "results.jsonl").read_text().replace('"verdict":"ok"', '"verdict":"timeout"')
+    (folder / "results.jsonl").write_text(wrong)
+    monkeypatch.setattr("hydrograph.bench.experiments.origin._commit", lambda: "another")
+    done = CliRunner().invoke(main, ["papers-small", "-o", str(folder), "--test", "functional 1"])
+    assert "held answers of other sources (one): all is asked anew, in the same worlds" in done.output
+    line = done.output.splitlines()[-1]
+    assert line.startswith("gauge: 1 queries, ")
+    assert line.endswith("precision 1, recall 1")
+    assert done.exit_code == 0
+    assert (folder / "worlds").exists()
 
 
 def test_nothing_judged_is_not_right(tmp_path: Path) -> None:

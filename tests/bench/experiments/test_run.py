@@ -14,6 +14,7 @@ from hydrograph.bench.experiments.again import compare_run, oracle_run
 from hydrograph.bench.experiments.data import prepare
 from hydrograph.bench.experiments.folder import played_folders, read_record
 from hydrograph.bench.experiments.model import read_experiment
+from hydrograph.bench.experiments.origin import begin
 from hydrograph.bench.experiments.run import play_experiment, run_experiment
 from hydrograph.bench.experiments.summary import gauge, summary_lines
 from hydrograph.bench.results import (
@@ -131,6 +132,30 @@ def test_what_is_in_the_results_is_not_run_again(whole: Path, tmp_path: Path, mo
 def test_another_experiment_does_not_go_into_the_same_folder(whole: Path) -> None:
     with pytest.raises(UsageError, match="holds a run of small, not of rooms"):
         run_experiment(read_experiment("rooms"), whole)
+
+
+def test_a_run_goes_on_with_more_engines_but_not_over_other_data(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    begin(read_experiment(str(file)), folder)
+    said: list[str] = []
+    begin(read_experiment(str(file), ["engines=oxigraph,hydrograph", "repetitions=3"]), folder, said.append)
+    assert not said
+    file.write_text(TEXT.replace("[RANGE 2s]", "[RANGE 3s]"))
+    with pytest.raises(UsageError, match="holds test right with other settings: choose another folder"):
+        begin(read_experiment(str(file)), folder)
+    file.write_text(TEXT + '[[test]]\nname = "more"\n')
+    begin(read_experiment(str(file)), folder, said.append)
+    assert list(read_origin(folder).tests) == ["right", "fast", "more"]
+
+
+def test_results_of_other_sources_are_not_taken_silently(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(read_experiment(str(file)), tmp_path / "run")
+    monkeypatch.setattr("hydrograph.bench.experiments.origin._commit", lambda: "another")
+    said: list[str] = []
+    begin(read_experiment(str(file)), tmp_path / "run", said.append)
+    assert "what was played then is not played again" in said[0]
 
 
 def test_each_step_runs_alone_on_the_files_of_a_run(file: Path) -> None:

@@ -9,6 +9,7 @@ import click
 
 from hydrograph.bench.experiments.model import read_experiment
 from hydrograph.bench.experiments.options import Options
+from hydrograph.bench.experiments.origin import begin_anew
 from hydrograph.bench.experiments.run import run_experiment
 from hydrograph.bench.experiments.summary import gauge, silent, summary_lines
 
@@ -21,9 +22,14 @@ ENGINE = "hydrograph"
 @click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Another value of a parameter.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/papers"), show_default=True)
 def main(experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path) -> None:
-    """Run EXPERIMENT and end with the line of the gauge; fail unless precision and recall are 1 in every window."""
+    """Run EXPERIMENT and end with the line of the gauge; fail unless precision and recall are 1 in every window.
+
+    A run that was broken off goes on; what other sources than these answered is asked anew.
+    """
     read = read_experiment(experiment, given, only=tests)
     options = Options(say=lambda words: click.echo(words, err=True))
+    if (known := begin_anew(output)) is not None:
+        options.say(f"{output} held answers of other sources ({known}): all is asked anew, in the same worlds")
     run_experiment(read, output, options)
     click.echo(options.times(), err=True)
     for line in summary_lines([output]):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -12,24 +15,65 @@ from pathlib import Path
 import psutil
 
 from hydrograph import __version__
+from hydrograph.bench.experiments.data import Say, silent
+from hydrograph.bench.experiments.folder import EXPECTED, PLAYED
 from hydrograph.bench.experiments.model import Experiment
-from hydrograph.bench.results import ORIGIN, Origin, read_origin
+from hydrograph.bench.experiments.tables import TABLES
+from hydrograph.bench.results import ORIGIN, RESULTS, Origin, read_origin
 from hydrograph.errors import UsageError
 
 _GIGABYTE = 1 << 30
 _PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark")
 
 
-def begin(experiment: Experiment, folder: Path) -> None:
-    """Write where the figures come from; a folder of another experiment is refused."""
+def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
+    """Write where the figures come from, and say if those that are there come from other sources.
+
+    A folder of another experiment is refused, and one whose results are those of the same test with other settings.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    origin = origin_of(experiment)
     if (folder / ORIGIN).exists():
-        if (known := read_origin(folder).experiment) != experiment.name:
-            raise UsageError(f"{folder} holds a run of {known}, not of {experiment.name}: choose another folder")
-        return
+        known = read_origin(folder)
+        if known.experiment != experiment.name:
+            raise UsageError(
+                f"{folder} holds a run of {known.experiment}, not of {experiment.name}: choose another folder"
+            )
+        if changed := [name for name, digest in origin.tests.items() if known.tests.get(name, digest) != digest]:
+            raise UsageError(f"{folder} holds test {changed[0]} with other settings: choose another folder")
+        if known.commit != origin.commit:
+            say(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
+        if origin.tests.keys() <= known.tests.keys():
+            return
+        origin = known.model_copy(update={"tests": {**known.tests, **origin.tests}})
     partial = folder / f".{ORIGIN}.partial"
-    partial.write_text(origin_of(experiment).model_dump_json(indent=1) + "\n", "utf-8")
+    partial.write_text(origin.model_dump_json(indent=1) + "\n", "utf-8")
     partial.replace(folder / ORIGIN)
+
+
+def begin_anew(folder: Path) -> str | None:
+    """Take away what other sources answered, but not the worlds; return what they were called, None if nothing was."""
+    if not (folder / ORIGIN).exists() or (known := read_origin(folder).commit) == _commit():
+        return None
+    for name in (ORIGIN, RESULTS):
+        (folder / name).unlink(missing_ok=True)
+    for name in (PLAYED, EXPECTED, TABLES):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return known or "no commit"
+
+
+_WHO = {"engines", "repetitions", "answers", "needs", "only_right"}
+"""What a test may be gone on with otherwise: who is asked, and how often."""
+
+
+def _digests(experiment: Experiment) -> dict[str, str]:
+    """Return by test and what it sweeps what tells whether it asks the same of the same data."""
+    return {
+        ", ".join([test.name, *(f"{key} {value}" for key, value in test.settings.items())]): hashlib.sha256(
+            json.dumps(test.model_dump(mode="json", exclude=_WHO), sort_keys=True).encode()
+        ).hexdigest()[:16]
+        for test in experiment.tests
+    }
 
 
 def origin_of(experiment: Experiment) -> Origin:
@@ -50,6 +94,7 @@ def origin_of(experiment: Experiment) -> Origin:
         versions={"hydrograph": __version__, "python": platform.python_version(), **_versions()},
         commit=_commit(),
         published=experiment.published,
+        tests=_digests(experiment),
     )
 
 

@@ -27,7 +27,7 @@ from hydrograph.worlds.queries.load import about_set
 def run_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> None:
     """Run what is not in the folder yet, and write the results as Parquet too in the end."""
     options = options or Options()
-    begin(experiment, folder)
+    begin(experiment, folder, options.say)
     written = Results.resume(folder)
     for test in experiment.tests:
         _run_test(test, folder, written, options)
@@ -37,7 +37,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
 def play_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> int:
     """Play only, and return how many runs were done; oracle and judge can come later."""
     options = options or Options()
-    begin(experiment, folder)
+    begin(experiment, folder, options.say)
     done = 0
     for test in experiment.tests:
         data, queries = _given(test, folder, options)
