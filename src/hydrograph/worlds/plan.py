@@ -56,6 +56,8 @@ class WorldPlan:
     streams: tuple[StreamPlan, ...]
     static: DataFrame | None = None
     """Rows of `TRIPLE_COLUMNS`, each triple once."""
+    static_about: float | None = None
+    """About how many rows that is, where it is known; else the writer counts, which makes them twice."""
     done: Callable[[], None] = field(default=lambda: None)
     """Called when everything is written, or could not be: takes away what the plan kept."""
 

@@ -83,7 +83,7 @@ def write_world(
         try:
             if plan.static is not None:
                 step("static data")
-                static = _write_static(plan.static, partial, forms, world.graph)
+                static = _write_static(plan.static, plan.static_about, partial, forms, world.graph)
             for stream in plan.streams:
                 step(stream.name)
                 streams[stream.name] = _write_stream(stream, partial, forms, step)
@@ -223,11 +223,13 @@ def _write_expanded(stream: StreamPlan, placed: DataFrame, place: Path) -> tuple
     ), made.get["elements"]
 
 
-def _write_static(triples: DataFrame, directory: Path, forms: Sequence[str], graph: str | None) -> Part:
+def _write_static(
+    triples: DataFrame, about: float | None, directory: Path, forms: Sequence[str], graph: str | None
+) -> Part:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
-    files = max(1, math.ceil(triples.count() / ROWS_PER_FILE))
+    files = max(1, math.ceil((triples.count() if about is None else about) / ROWS_PER_FILE))
     # The upper half of an id, from [0, 2**32): ranges of ids are ranges of it.
     upper = F.shiftrightunsigned(F.col("s_id"), 32)
     placed = triples.select(*TRIPLE_COLUMNS).repartitionById(files, F.shiftright(upper * F.lit(files), 32).cast("int"))

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.rdf.encoding import term_id
 from hydrograph.streams.schema import EVENTS
-from hydrograph.worlds.draw_arrays import Numbers, normals, uniforms
+from hydrograph.worlds.draw_arrays import Numbers, different, normals, uniforms
 from hydrograph.worlds.shop.model import Attribute, Distribution, LiteralKind
 from hydrograph.worlds.shop.population import Population
 from hydrograph.worlds.shop.triples import MORE_WORDS, Class, base_of, class_of, kind_of, predicate_text, suffix_of
+from hydrograph.worlds.text_arrays import numbered, text_hashes
 from hydrograph.worlds.words import names, words
 
 _NUMBER = 40
@@ -44,6 +44,8 @@ class Tables:
     """How literals end, by class."""
     bases: dict[str, Numbers]
     """The bases of draws, by purpose."""
+    ambiguous: bool
+    """Whether entities of two types may have the same IRI, because one type's name is another's with a number."""
     faithful: bool
 
 
@@ -67,83 +69,98 @@ def tables(population: Population) -> Tables:
             purpose: np.array([base_of(population, purpose, row) for row in rows], np.int64)
             for purpose in ("value", "length", "word", "name")
         },
+        ambiguous=any(b.startswith(a) and b.removeprefix(a).isdigit() for a in types for b in types),
         faithful=population.faithful,
     )
 
 
 def encoder(population: Population) -> Callable[[pa.Table], pa.Table]:
     """Return the function from narrow rows to rows of the encoded schema, their texts in dictionaries."""
-    known = tables(population)
-    return lambda rows: encoded_table(known, rows)
+    return Encoder(tables(population))
 
 
-def encoded_table(known: Tables, rows: pa.Table) -> pa.Table:
-    """Return narrow rows in the encoded schema, in their order."""
-    code, subject, object_ = (rows[name].to_numpy() for name in ("code", "s", "o"))
-    s = _Terms(len(code))
-    everywhere = np.ones(len(code), bool)
-    s.add(everywhere, known.subjects[code] << _NUMBER | subject, lambda keys: _entities(known, keys))
-    p = _Terms(len(code))
-    p.add(everywhere, code.astype(np.int64), lambda codes: [known.predicates[one] for one in codes])
-    o = _Terms(len(code))
-    classes = known.classes[code]
-    values = np.zeros(len(code), np.int64)
-    for class_ in Class:
-        some = classes == class_
-        if not some.any():
-            continue
-        ours, whose = code[some], subject[some]
-        match class_:
-            case Class.LINK:
-                keys = known.objects[ours] << _NUMBER | object_[some]
-                o.add(some, keys, lambda keys: _entities(known, keys))
-            case Class.INTEGER | Class.DATE:
-                values[some] = keys = _values(known, ours, whose)
-                o.add(some, keys, _numbers if class_ is Class.INTEGER else _days, known.suffixes[class_])
-            case Class.STRING:
-                o.add(some, ours.astype(np.int64) << _NUMBER | whose, lambda keys: _texts(known, keys), '"')
-            case Class.NAME:
-                keys = np.floor(uniforms(known.bases["name"][ours], whose) * len(names())).astype(np.int64)
-                o.add(some, keys, lambda keys: [f'"{names()[one]}' for one in keys], '"')
-    numeric = (classes == Class.INTEGER) & (not known.faithful)
-    number = pa.array(values, mask=~numeric)
-    columns = {
-        "t": rows["t"],
-        "seq": rows["seq"],
-        "t_next": rows["t_next"],
-        **{name: terms.dictionary() for name, terms in (("s", s), ("p", p), ("o", o))},
-        **{f"{name}_id": pa.array(terms.ids()) for name, terms in (("s", s), ("p", p), ("o", o))},
-        "o_kind": pa.array(known.kinds[code]),
-        "o_num": number.cast(pa.float64()),
-        "o_dec": number.cast(_DECIMAL),
-    }
-    return pa.table({name: columns[name] for name in EVENTS.names})
+class Encoder:
+    """Makes narrow rows rows of the encoded schema, their texts in dictionaries."""
+
+    def __init__(self, known: Tables) -> None:
+        """Prepare to encode rows of a model."""
+        self.known = known
+
+    def __call__(self, rows: pa.Table) -> pa.Table:
+        """Return rows in their order."""
+        known = self.known
+        code, subject, object_ = (rows[name].to_numpy() for name in ("code", "s", "o"))
+        s, p, o = (_Terms(len(code)) for _ in "spo")
+        s.add(slice(None), known.subjects[code] << _NUMBER | subject, self.entities)
+        p.add(slice(None), code, lambda codes: pa.array([known.predicates[one] for one in codes.tolist()]))
+        classes = known.classes[code]
+        values = np.zeros(len(code), np.int64)
+        for class_ in Class:
+            some = np.flatnonzero(classes == class_)
+            if not len(some):
+                continue
+            ours, whose = code[some], subject[some]
+            match class_:
+                case Class.LINK:
+                    o.add(some, known.objects[ours] << _NUMBER | object_[some], self.entities)
+                case Class.INTEGER:
+                    values[some] = keys = _values(known, ours, whose)
+                    o.add(some, keys, lambda keys: numbered('"', keys, known.suffixes[Class.INTEGER]))
+                case Class.DATE:
+                    o.add(some, _values(known, ours, whose), lambda days: _days(days, known.suffixes[Class.DATE]))
+                case Class.STRING:
+                    o.add(some, ours.astype(np.int64) << _NUMBER | whose, lambda keys: _texts(known, keys))
+                case Class.NAME:
+                    keys = np.floor(uniforms(known.bases["name"][ours], whose) * len(names())).astype(np.int64)
+                    o.add(some, keys, lambda keys: pa.array([f'"{names()[one]}"' for one in keys.tolist()]))
+        numeric = (classes == Class.INTEGER) & (not known.faithful)
+        number = pa.array(values, mask=~numeric) if numeric.any() else pa.nulls(len(code), pa.int64())
+        # Rows of the model may have the same predicate, and drawn words may be the same; numbers and days never are.
+        drawn = bool(np.isin(classes, (Class.STRING, Class.NAME)).any())
+        again = {"s": known.ambiguous, "p": True, "o": known.ambiguous or drawn}
+        terms = {name: column.dictionary(again=again[name]) for name, column in (("s", s), ("p", p), ("o", o))}
+        columns = {
+            **{name: rows[name] for name in ("t", "seq", "t_next")},
+            **terms,
+            **{f"{name}_id": _ids(column) for name, column in terms.items()},
+            "o_kind": pa.array(known.kinds[code]),
+            "o_num": number.cast(pa.float64()),
+            "o_dec": number.cast(_DECIMAL),
+        }
+        return pa.table({name: columns[name] for name in EVENTS.names})
+
+    def entities(self, keys: Numbers) -> pa.Array:
+        """Return the IRIs of entities."""
+        types = pa.array(self.known.types).take(pa.array(keys >> _NUMBER))
+        return numbered(types, keys & ((1 << _NUMBER) - 1), ">")
 
 
 class _Terms:
-    """A column of terms: the different texts, and which of them each row has."""
+    """A column of terms: texts, and which of them each row has."""
 
     def __init__(self, rows: int) -> None:
         self.places = np.zeros(rows, np.int32)
-        self.known: dict[str, int] = {}
+        self.texts: list[pa.Array] = []
+        self.size = 0
 
-    def add(self, some: Numbers, keys: Numbers, make: Callable[[list[int]], list[str]], end: str = "") -> None:
+    def add(self, some: Numbers | slice, keys: Numbers, make: Callable[[Numbers], pa.Array]) -> None:
         """Give `some` rows the terms that `keys` stand for; two keys may stand for the same one."""
-        different, which = np.unique(keys, return_inverse=True)
-        known = self.known
-        places = [known.setdefault(text + end, len(known)) for text in make(different.tolist())]
-        self.places[some] = np.array(places, np.int32)[which]
+        found, which = different(keys)
+        self.places[some] = self.size + which
+        self.texts.append(make(found))
+        self.size += len(found)
 
-    def dictionary(self) -> pa.DictionaryArray:
-        return pa.DictionaryArray.from_arrays(pa.array(self.places), pa.array(self.known, pa.string()))
+    def dictionary(self, *, again: bool) -> pa.DictionaryArray:
+        """Return the terms of all rows; each text is in the dictionary once, also where keys gave it `again`."""
+        texts, places = pa.concat_arrays(self.texts), self.places
+        if again:
+            once = texts.dictionary_encode()
+            texts, places = once.dictionary, once.indices.to_numpy()[places]
+        return pa.DictionaryArray.from_arrays(pa.array(places), texts)
 
-    def ids(self) -> Numbers:
-        return np.fromiter(map(term_id, self.known), np.int64, len(self.known))[self.places]
 
-
-def _entities(known: Tables, keys: list[int]) -> list[str]:
-    types, number = known.types, (1 << _NUMBER) - 1
-    return [f"{types[key >> _NUMBER]}{key & number}>" for key in keys]
+def _ids(terms: pa.DictionaryArray) -> pa.Array:
+    return pa.array(text_hashes(terms.dictionary)[terms.indices.to_numpy()])
 
 
 def _values(known: Tables, code: Numbers, subject: Numbers) -> Numbers:
@@ -157,22 +174,18 @@ def _values(known: Tables, code: Numbers, subject: Numbers) -> Numbers:
     return result
 
 
-def _numbers(values: list[int]) -> list[str]:
-    return [f'"{value}' for value in values]
+def _days(days: Numbers, after: str) -> pa.Array:
+    return pa.array([f'"{day}{after}' for day in days.astype("datetime64[D]").astype(str).tolist()])
 
 
-def _days(days: list[int]) -> list[str]:
-    return [f'"{day}' for day in np.array(days, "datetime64[D]").astype(str).tolist()]
-
-
-def _texts(known: Tables, keys: list[int]) -> list[str]:
+def _texts(known: Tables, keys: Numbers) -> pa.Array:
     """Return one to twenty-five words for each."""
-    both = np.array(keys, np.int64)
-    code, subject = both >> _NUMBER, both & ((1 << _NUMBER) - 1)
+    code, subject = keys >> _NUMBER, keys & ((1 << _NUMBER) - 1)
     sizes = np.floor(uniforms(known.bases["length"][code], subject) * float(MORE_WORDS + 1)).astype(np.int64) + 1
     ends = np.cumsum(sizes)
-    each = np.repeat(np.arange(len(both)), sizes)
+    each = np.repeat(np.arange(len(keys)), sizes)
     j = np.arange(len(each)) - (ends - sizes)[each]
     shares = uniforms(known.bases["word"][code][each], subject[each], j)
     chosen = np.array(words())[np.floor(shares * float(len(words()))).astype(np.int64)].tolist()
-    return [f'"{" ".join(chosen[end - size : end])}' for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)]
+    both = zip(ends.tolist(), sizes.tolist(), strict=True)
+    return pa.array([f'"{" ".join(chosen[end - size : end])}"' for end, size in both])

@@ -87,9 +87,10 @@ def generate(spark: SparkSession, settings: Shop) -> WorldPlan:
     """Return the plans of static data and stream."""
     people = population(spark, settings)
     static = encoded(people, static_rows(people))
-    found = timed(people, expect(people).stream, by_activity=settings.per == "activity" and settings.faithful)
+    wanted = expect(people)
+    found = timed(people, wanted.stream, by_activity=settings.per == "activity" and settings.faithful)
     stream = _stream(people, settings, found.rows, found.total)
-    return WorldPlan(streams=(stream,), static=static, done=found.release)
+    return WorldPlan(streams=(stream,), static=static, static_about=wanted.static, done=found.release)
 
 
 def static_rows(people: Population) -> DataFrame:
