@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from hydrograph.rdf.encoding import encode_text, term_id
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.schema import EVENTS, check_files
+from hydrograph.worlds.draw_arrays import Numbers
 from hydrograph.worlds.draws import long_hash
 from hydrograph.worlds.part_files import _groups, _write_file
 
@@ -43,6 +45,11 @@ def encode(rows: pa.Table) -> pa.Table:
     return table
 
 
+def order(rows: pa.Table) -> Numbers:
+    found: Numbers = np.argsort(rows["n"].to_numpy())
+    return found
+
+
 def batches(numbers: list[int], size: int) -> list[pa.RecordBatch]:
     found: list[pa.RecordBatch] = pa.table({"n": pa.array(numbers, pa.int64())}).to_batches(size)
     return found
@@ -50,7 +57,8 @@ def batches(numbers: list[int], size: int) -> list[pa.RecordBatch]:
 
 def test_a_file_has_row_groups_of_one_size_and_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 4)
-    told = _write_file(_groups(iter(batches(list(range(10)), 3))), encode, tmp_path, "a.parquet", ".a", SALTS)
+    shaken = [7, 0, 9, 3, 1, 8, 2, 6, 5, 4]
+    told = _write_file(_groups(iter(batches(shaken, 3)), order), encode, tmp_path, "a.parquet", ".a", SALTS)
     file = tmp_path / "a.parquet"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.parquet"]
     check_files([file], EVENTS)
@@ -69,5 +77,5 @@ def test_a_file_has_row_groups_of_one_size_and_is_told_of(tmp_path: Path, monkey
 
 
 def test_no_rows_make_no_file(tmp_path: Path) -> None:
-    assert _write_file(_groups(iter([])), encode, tmp_path, "a.parquet", ".a", SALTS) is None
+    assert _write_file(_groups(iter([]), order), encode, tmp_path, "a.parquet", ".a", SALTS) is None
     assert not list(tmp_path.iterdir())

@@ -13,7 +13,8 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
-from hydrograph.worlds.shop.arrays import encoder
+from hydrograph.worlds.shop.activities import Timing
+from hydrograph.worlds.shop.arrays import Encoder, tables
 from hydrograph.worlds.shop.expectation import expect, probability
 from hydrograph.worlds.shop.model import Distribution, Mode, read_model
 from hydrograph.worlds.shop.triples import encoded
@@ -174,19 +175,26 @@ def test_triples_made_in_arrays_are_those_made_by_spark(spark: SparkSession, *, 
     people = population(spark, Shop(faithful=faithful, seed=7))
     # Every row of the model, streamed or not; one subject twice, so that terms recur.
     numbered = [(code, subject) for code in range(len(people.rows)) for subject in (0, 3, 41, 3)]
+    seq = range(len(numbered))
     narrow = pa.table(
         {
-            "t": pa.array([at // 4 for at in range(len(numbered))], pa.int64()),
-            "seq": pa.array(range(len(numbered)), pa.int64()),
-            "t_next": pa.array([None if at % 3 else at for at in range(len(numbered))], pa.int64()),
+            "seq": pa.array(seq, pa.int64()),
+            "next": pa.array([None if at % 3 else at + 8 for at in seq], pa.int64()),
             "code": pa.array([code for code, _ in numbered], pa.int32()),
             "s": pa.array([subject for _, subject in numbered], pa.int64()),
             "o": pa.array([code % 5 for code, _ in numbered], pa.int64()),
         }
     )
-    by_spark = encoded(people, spark.createDataFrame(narrow), "t", "seq", "t_next").toArrow().to_pylist()
-    in_arrays = encoder(people)(narrow).to_pylist()
-    assert in_arrays == sorted(by_spark, key=lambda row: row["seq"])
+    times = Timing(batch=4, interval=3, start=7)
+    rows = spark.createDataFrame(narrow)
+    timed = {"t": times.column(rows["seq"]), "t_next": times.column(rows["next"])}
+    by_spark = encoded(people, rows.withColumns(timed), "t", "seq", "t_next").toArrow().to_pylist()
+    encoder = Encoder(tables(people, times))
+    order = encoder.order(narrow).tolist()
+    in_arrays = encoder(narrow.take(order)).to_pylist()
+    assert in_arrays == sorted(by_spark, key=lambda row: (row["p_id"], row["t"], row["seq"]))
+    # What was met before is the same when it comes again.
+    assert encoder(narrow.take(order)).to_pylist() == in_arrays
     kinds = {Kind.IRI, Kind.STRING} | (set() if faithful else {Kind.INTEGER, Kind.DATE})
     assert {row["o_kind"] for row in in_arrays} == kinds
 

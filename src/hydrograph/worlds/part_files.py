@@ -1,7 +1,7 @@
 """Files of a stream that tasks write themselves, from narrow rows and in arrays: a third of what Spark's writer costs.
 
-A task has the rows of one file, sorted. It encodes them a row group at a time, so it holds little, and a text that
-recurs in a group is made and written once.
+A task has the rows of one file, and sorts them. It encodes them a row group at a time, so it holds little beside, and a
+text that recurs in a group is made and written once.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import pyarrow.parquet as pq
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.schema import EVENTS
-from hydrograph.worlds.draw_arrays import long_hashes
+from hydrograph.worlds.draw_arrays import Numbers, long_hashes
+from hydrograph.worlds.plan import InArrays
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Encode = Callable[[pa.Table], pa.Table]
-
-_STATISTICS = [name for name in EVENTS.names if name not in ("s", "p", "o")]
-"""Columns whose bounds are told: of texts nobody asks for them, and to find them is a third of all writing."""
+_UNSORTED = {"s", "p", "o"}
+"""Columns whose least and greatest values nobody asks for: to find those of texts is a third of all writing."""
+_STATISTICS = [name for name in EVENTS.names if name not in _UNSORTED]
 _TOLD = "name string, rows bigint, first bigint, last bigint, blanks boolean, kinds bigint, a bigint, b bigint"
 
 
@@ -46,8 +46,10 @@ class Written:
     """The sums of both hashes of all rows, modulo 2**64."""
 
 
-def write_files(rows: DataFrame, encode: Encode, directory: Path, salts: tuple[int, ...]) -> Written:
-    """Write each partition of `rows`, which `encode` makes rows of the encoded schema, as a file of `directory`."""
+def write_files(rows: DataFrame, arrays: InArrays, directory: Path, salts: tuple[int, ...]) -> Written:
+    """Write each partition of `rows` as a file of `directory`, in order and in the encoded schema."""
+    # What goes to tasks has no column of Spark's in it.
+    order, encode = arrays.order, arrays.encode
     directory.mkdir(parents=True, exist_ok=True)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -56,7 +58,7 @@ def write_files(rows: DataFrame, encode: Encode, directory: Path, salts: tuple[i
         task = TaskContext.get()
         assert task is not None
         name = f"part-{task.partitionId():05d}.parquet"
-        told = _write_file(_groups(batches), encode, directory, name, f".{name}.{task.taskAttemptId()}", salts)
+        told = _write_file(_groups(batches, order), encode, directory, name, f".{name}.{task.taskAttemptId()}", salts)
         if told is not None:
             yield pa.RecordBatch.from_pylist([told])
 
@@ -72,24 +74,24 @@ def write_files(rows: DataFrame, encode: Encode, directory: Path, salts: tuple[i
     )
 
 
-def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield the rows of all batches in tables of the size of a row group."""
-    held: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        held.append(batch)
-        rows += batch.num_rows
-        while rows >= parquet.ROWS_PER_GROUP:
-            table = pa.Table.from_batches(held)
-            yield table.slice(0, parquet.ROWS_PER_GROUP)
-            held = table.slice(parquet.ROWS_PER_GROUP).to_batches()
-            rows -= parquet.ROWS_PER_GROUP
-    if rows:
-        yield pa.Table.from_batches(held)
+def _groups(batches: Iterator[pa.RecordBatch], order: Callable[[pa.Table], Numbers]) -> Iterator[pa.Table]:
+    """Yield the rows of all batches in their order, in tables of the size of a row group."""
+    given = list(batches)
+    if not given:
+        return
+    table = pa.Table.from_batches(given).combine_chunks()
+    places = order(table)
+    for first in range(0, len(places), parquet.ROWS_PER_GROUP):
+        yield table.take(pa.array(places[first : first + parquet.ROWS_PER_GROUP]))
 
 
 def _write_file(
-    groups: Iterator[pa.Table], encode: Encode, directory: Path, name: str, partial: str, salts: tuple[int, ...]
+    groups: Iterator[pa.Table],
+    encode: Callable[[pa.Table], pa.Table],
+    directory: Path,
+    name: str,
+    partial: str,
+    salts: tuple[int, ...],
 ) -> dict[str, Any] | None:
     """Write a file whole or not at all, and return what is in it; None where there are no rows."""
     told: dict[str, Any] | None = None

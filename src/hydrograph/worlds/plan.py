@@ -8,12 +8,28 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from hydrograph.worlds.draw_arrays import Numbers
 from hydrograph.worlds.settings import Settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _S = TypeVar("_S", bound=Settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InArrays:
+    """How tasks make the rows of a file in arrays, where each element is one triple; both functions are sent to them.
+
+    Elements need no `t` then: what can be made of other columns in arrays had better not be spread.
+    """
+
+    time: Column
+    """The time of an element, from its columns."""
+    order: Callable[[pa.Table], Numbers]
+    """Gives the order of a file's rows: by `p_id`, `t` and `seq`."""
+    encode: Callable[[pa.Table], pa.Table]
+    """Makes rows of the encoded schema; texts are in dictionaries, of which each is there once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +46,7 @@ class StreamPlan:
     iri: str
     elements: DataFrame
     """At least `t` (BIGINT) and, if a row stands for several triples, their number as `n`."""
-    expand: Callable[[DataFrame], DataFrame]
-    sort: tuple[str, ...] = ()
-    """The columns of `elements` whose order makes the expanded rows sorted by `p_id`, `t` and `seq`.
-
-    Without them the writer sorts the expanded rows, which are wider.
-    """
-    encode: Callable[[pa.Table], pa.Table] | None = None
-    """Makes rows of the encoded schema of sorted rows in arrays, instead of `expand`: where rows are elements.
-
-    It must be `expand`'s equal, and is sent to tasks; texts are in dictionaries, of which each is there once.
-    """
+    expand: Callable[[DataFrame], DataFrame] | InArrays
     starts: tuple[int, ...] | None = None
     """The first times of the files, where they are known; else the writer counts."""
     arrival: bool = False
@@ -57,7 +63,7 @@ class WorldPlan:
     static: DataFrame | None = None
     """Rows of `TRIPLE_COLUMNS`, each triple once."""
     static_about: float | None = None
-    """About how many rows that is, where it is known; else the writer counts, which makes them twice."""
+    """About how many rows that is, where it is known; else the writer counts."""
     done: Callable[[], None] = field(default=lambda: None)
     """Called when everything is written, or could not be: takes away what the plan kept."""
 

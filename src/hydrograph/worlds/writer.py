@@ -23,7 +23,7 @@ from hydrograph.worlds.draws import long_columns, numbers
 from hydrograph.worlds.ids import check_ids
 from hydrograph.worlds.manifest import MANIFEST, Part, WorldManifest
 from hydrograph.worlds.part_files import Written, write_files
-from hydrograph.worlds.plan import StreamPlan, World
+from hydrograph.worlds.plan import InArrays, StreamPlan, World
 from hydrograph.worlds.settings import Settings
 
 if TYPE_CHECKING:
@@ -146,17 +146,16 @@ def row_hashes(*columns: str) -> list[Column]:
 def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], step: Step) -> Part:
     from pyspark.sql import functions as F  # noqa: N812
 
+    time = stream.expand.time if isinstance(stream.expand, InArrays) else F.col("t")
     starts = _starts(stream.elements) if stream.starts is None else list(stream.starts)
-    part = Cuts.of(starts).column(F.col("t")) if starts else F.lit(0)
+    part = Cuts.of(starts).column(time) if starts else F.lit(0)
     placed = stream.elements.repartitionById(max(1, len(starts)), part)
-    if stream.sort:
-        placed = placed.sortWithinPartitions(*stream.sort)
     place = directory / stream.name
-    if stream.encode is not None:
-        written = write_files(placed, stream.encode, place, _SALTS)
+    if isinstance(stream.expand, InArrays):
+        written = write_files(placed, stream.expand, place, _SALTS)
         elements = written.rows
     else:
-        written, elements = _write_expanded(stream, placed, place)
+        written, elements = _write_expanded(stream.expand, placed, place)
     files = written.files
     manifest = parquet.Manifest(
         version=parquet.VERSION,
@@ -188,18 +187,17 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     )
 
 
-def _write_expanded(stream: StreamPlan, placed: DataFrame, place: Path) -> tuple[Written, int]:
+def _write_expanded(expand: Callable[[DataFrame], DataFrame], placed: DataFrame, place: Path) -> tuple[Written, int]:
     """Write the rows that Spark makes of elements, and return what was written and the number of elements."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
     seen, made = Observation(), Observation()
-    expanded = stream.expand(placed.observe(made, F.count("*").alias("elements")))
+    expanded = expand(placed.observe(made, F.count("*").alias("elements")))
     # A world without such elements may have made its empty columns of smaller numbers.
     wide = {name: F.col(name).cast("bigint") for name in ("t", "seq", "t_next")}
     rows = expanded.select(*(wide[name].alias(name) if name in wide else F.col(name) for name in EVENT_COLUMNS))
-    if not stream.sort:
-        rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
+    rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
     blank = (F.col("o_kind") == 1) | F.startswith(F.col("s"), F.lit("_"))
     kinds = numbers([1 << kind for kind in range(_KINDS)], "int")
     rows = rows.observe(

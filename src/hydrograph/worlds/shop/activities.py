@@ -6,13 +6,14 @@ and the entity; what else an entity has is drawn again where its triples are mad
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from hydrograph.worlds.draw_arrays import Numbers
 from hydrograph.worlds.orders import Indexed, following, indexed
 from hydrograph.worlds.partitions import tasks
 from hydrograph.worlds.shop.links import links
@@ -46,6 +47,11 @@ class Timing:
     def value(self, i: int) -> int:
         """Return the time of the triple with number `i`."""
         return self.start + i // self.batch * self.interval
+
+    def array(self, i: Numbers) -> Numbers:
+        """Return the times of the triples with these numbers."""
+        result: Numbers = self.start + i // self.batch * self.interval
+        return result
 
 
 def associations_of(population: Population, activity: Activity) -> list[Association]:
@@ -165,7 +171,7 @@ def timed(population: Population, about: float, *, by_activity: bool = False) ->
         rows = rows.withColumn("w", F.lit(1))
     weight = "w" if by_activity else "n"
     found = indexed(rows, weight, "kind", "a", "e", per_bucket=ROWS_PER_BUCKET, about=about)
-    return replace(found, rows=found.rows.select("kind", "a", "e", "n", "i"))
+    return replace(found, rows=found.rows.select("kind", "a", "e", "i"))
 
 
 def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
@@ -179,26 +185,44 @@ def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
     entities = [kind for kind, one in enumerate(population.model.activities) if one.entity is not None]
 
     def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        given = list(batches)
-        if not given:
-            return
-        table = pa.Table.from_batches(given)
-        columns = {name: table[name].to_numpy() for name in table.column_names}
-        kind, a, e, i = (columns[name] for name in ("kind", "a", "e", "i"))
-        again = following(i, kind, e, a)
-        anew = again
-        # A link has no entity that could come anew with another owner.
-        some = np.flatnonzero(np.isin(kind, entities))
-        if len(some):
-            places = np.arange(len(kind), dtype=np.int64)
-            places[some] = len(kind) + np.arange(len(some))
-            both = pa.concat_arrays([again, following(i[some], kind[some], e[some])])
-            anew = both.take(pa.array(places))
-        arrays = [*(pa.array(columns[name]) for name in columns), again, anew]
-        yield pa.record_batch(arrays, [*columns, "again", "anew"])
+        for kind, a, e, i in _columns(batches, "kind", "a", "e", "i"):
+            again = following(i, kind, e, a)
+            anew = again
+            # A link has no entity that could come anew with another owner.
+            some = np.flatnonzero(np.isin(kind, entities))
+            if len(some):
+                places = np.arange(len(kind), dtype=np.int64)
+                places[some] = len(kind) + np.arange(len(some))
+                both = pa.concat_arrays([again, following(i[some], kind[some], e[some])])
+                anew = both.take(pa.array(places))
+            arrays = [*map(pa.array, (kind, a, e, i)), again, anew]
+            yield pa.record_batch(arrays, ["kind", "a", "e", "i", "again", "anew"])
 
     # All rows of a group meet in one task; equal links are one, and so are all activities of an entity.
     owner = F.when(F.col("kind").isin(*entities), F.lit(0)).otherwise(F.col("a"))
     spread = rows.repartition(parts, "kind", "e", owner)
-    schema = "kind int, a bigint, e bigint, n int, i bigint, again bigint, anew bigint"
-    return spread.mapInArrow(follow, schema)
+    return spread.mapInArrow(follow, "kind int, a bigint, e bigint, i bigint, again bigint, anew bigint")
+
+
+def followed_links(rows: DataFrame, codes: Sequence[int], parts: int) -> DataFrame:
+    """Return activities that are links as triples: `seq`, `code` (by kinds), `s`, `o`, and `next`.
+
+    `next` is the number of the next activity with the same subject and object; null where there is none.
+    """
+    known = np.array(codes, np.int32)
+
+    def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for kind, a, e, i in _columns(batches, "kind", "a", "e", "i"):
+            arrays = [*map(pa.array, (i, known[kind], a, e)), following(i, kind, e, a)]
+            yield pa.record_batch(arrays, ["seq", "code", "s", "o", "next"])
+
+    schema = "seq bigint, code int, s bigint, o bigint, next bigint"
+    return rows.repartition(parts, "kind", "e", "a").mapInArrow(follow, schema)
+
+
+def _columns(batches: Iterator[pa.RecordBatch], *names: str) -> Iterator[list[Numbers]]:
+    """Yield the columns of all batches once, if there are any."""
+    given = list(batches)
+    if given:
+        table = pa.Table.from_batches(given)
+        yield [table[name].to_numpy() for name in names]

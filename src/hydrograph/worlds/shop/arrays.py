@@ -1,4 +1,4 @@
-"""Narrow rows (t, seq, t_next, code, s, o) of a stream as triples of the encoded schema, in Arrow arrays.
+"""Narrow rows (seq, next, code, s, o) of a stream as triples of the encoded schema, in Arrow arrays.
 
 What `triples.py` does row by row in Spark's columns is done here for the different terms among many rows: a term has
 its text made, and hashed, once. Both make the same triples.
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hydrograph.streams.schema import EVENTS
 from hydrograph.worlds.draw_arrays import Numbers, different, normals, uniforms
+from hydrograph.worlds.shop.activities import Timing
 from hydrograph.worlds.shop.model import Attribute, Distribution, LiteralKind
 from hydrograph.worlds.shop.population import Population
 from hydrograph.worlds.shop.triples import MORE_WORDS, Class, base_of, class_of, kind_of, predicate_text, suffix_of
@@ -22,6 +24,8 @@ from hydrograph.worlds.words import names, words
 
 _NUMBER = 40
 """Bits of an entity's number in what stands for a term; above them is the number of its type, or of the model's row."""
+_SEQ = 44
+"""Bits of a triple's number in what rows are sorted by."""
 _DECIMAL = EVENTS.field("o_dec").type
 
 
@@ -44,12 +48,15 @@ class Tables:
     """How literals end, by class."""
     bases: dict[str, Numbers]
     """The bases of draws, by purpose."""
+    ranks: Numbers
+    """The ranks of the ids of predicates among all."""
+    timing: Timing
     ambiguous: bool
     """Whether entities of two types may have the same IRI, because one type's name is another's with a number."""
     faithful: bool
 
 
-def tables(population: Population) -> Tables:
+def tables(population: Population, timing: Timing) -> Tables:
     """Return the tables of a model."""
     rows = population.rows
     attributes = [row.attribute or Attribute("", LiteralKind.INTEGER) for row in rows]
@@ -69,22 +76,27 @@ def tables(population: Population) -> Tables:
             purpose: np.array([base_of(population, purpose, row) for row in rows], np.int64)
             for purpose in ("value", "length", "word", "name")
         },
+        ranks=np.unique(text_hashes(pa.array([predicate_text(row) for row in rows])), return_inverse=True)[1].astype(
+            np.int64
+        ),
+        timing=timing,
         ambiguous=any(b.startswith(a) and b.removeprefix(a).isdigit() for a in types for b in types),
         faithful=population.faithful,
     )
 
 
-def encoder(population: Population) -> Callable[[pa.Table], pa.Table]:
-    """Return the function from narrow rows to rows of the encoded schema, their texts in dictionaries."""
-    return Encoder(tables(population))
-
-
 class Encoder:
-    """Makes narrow rows rows of the encoded schema, their texts in dictionaries."""
+    """Makes narrow rows `seq`, `next`, `code`, `s` and `o` rows of the encoded schema, their texts in dictionaries."""
 
     def __init__(self, known: Tables) -> None:
         """Prepare to encode rows of a model."""
         self.known = known
+
+    def order(self, rows: pa.Table) -> Numbers:
+        """Return the order of rows in a file: by the id of the predicate, then in time."""
+        code, seq = rows["code"].to_numpy(), rows["seq"].to_numpy()
+        order: Numbers = np.argsort(self.known.ranks[code] << _SEQ | seq)
+        return order
 
     def __call__(self, rows: pa.Table) -> pa.Table:
         """Return rows in their order."""
@@ -120,7 +132,9 @@ class Encoder:
         again = {"s": known.ambiguous, "p": True, "o": known.ambiguous or drawn}
         terms = {name: column.dictionary(again=again[name]) for name, column in (("s", s), ("p", p), ("o", o))}
         columns = {
-            **{name: rows[name] for name in ("t", "seq", "t_next")},
+            "t": pa.array(known.timing.array(rows["seq"].to_numpy())),
+            "seq": rows["seq"],
+            "t_next": self._next(rows["next"]),
             **terms,
             **{f"{name}_id": _ids(column) for name, column in terms.items()},
             "o_kind": pa.array(known.kinds[code]),
@@ -128,6 +142,11 @@ class Encoder:
             "o_dec": number.cast(_DECIMAL),
         }
         return pa.table({name: columns[name] for name in EVENTS.names})
+
+    def _next(self, numbers: pa.ChunkedArray) -> pa.Array:
+        """Return the times of the triples with these numbers."""
+        there = pc.is_valid(numbers).to_numpy()
+        return pa.array(self.known.timing.array(pc.fill_null(numbers, 0).to_numpy()), mask=~there)
 
     def entities(self, keys: Numbers) -> pa.Array:
         """Return the IRIs of entities."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,16 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from hydrograph.errors import DataError
-from hydrograph.rdf.encoding import term_id
-from hydrograph.rdf.nquads import term_text
-from hydrograph.rdf.terms import Iri
 from hydrograph.worlds import writer
 from hydrograph.worlds.draws import Draws, numbers
 from hydrograph.worlds.partitions import tasks
-from hydrograph.worlds.plan import StreamPlan, World, WorldPlan
+from hydrograph.worlds.plan import InArrays, StreamPlan, World, WorldPlan
 from hydrograph.worlds.settings import Length, Settings
-from hydrograph.worlds.shop.activities import ROWS_PER_BUCKET, Timing, associations_of, followed, timed
-from hydrograph.worlds.shop.arrays import encoder
+from hydrograph.worlds.shop.activities import ROWS_PER_BUCKET, Timing, associations_of, followed, followed_links, timed
+from hydrograph.worlds.shop.arrays import Encoder, tables
 from hydrograph.worlds.shop.expectation import expect
 from hydrograph.worlds.shop.links import links
 from hydrograph.worlds.shop.model import Mode, Model, read_model
@@ -158,43 +156,24 @@ def _kinds(people: Population, *, entities: bool) -> list[int]:
 def _stream(people: Population, settings: Shop, rows: DataFrame, total: int) -> StreamPlan:
     from pyspark.sql import functions as F  # noqa: N812
 
-    per_activity = settings.per == "activity"
     times = timing(settings)
     parts = max(1, math.ceil(total / ROWS_PER_BUCKET))
-    seq, next_ = F.col("seq"), F.col("next")
-    if per_activity:
+    expand: Callable[[DataFrame], DataFrame] | InArrays
+    if settings.per == "activity":
         rows = followed(rows, people, parts)
         elements = rows.select(times.column(F.col("i")).alias("t"), F.col("i").alias("seq"), *rows.columns)
 
         def expand(placed: DataFrame) -> DataFrame:
             each = stream_triples(people, placed, "t", "seq")
-            known = each.select("t", "seq", times.column(next_).alias("t_next"), "code", "s", "o")
+            known = each.select("t", "seq", times.column(F.col("next")).alias("t_next"), "code", "s", "o")
             return encoded(people, known, "t", "seq", "t_next")
-
-        sort: tuple[str, ...] = ()
-        encode = None
     else:
-        numbered = _numbered_triples(people, rows, parts)
-        rank = F.get(numbers(_ranks(people), "bigint"), F.col("code"))
-        elements = numbered.select(
-            times.column(seq).alias("t"),
-            "seq",
-            times.column(next_).alias("t_next"),
-            "code",
-            "s",
-            "o",
-            (rank * F.lit(1 << 44) + seq).alias("place"),
-        )
-
-        def expand(placed: DataFrame) -> DataFrame:
-            return encoded(people, placed, "t", "seq", "t_next")
-
-        sort, encode = ("place",), encoder(people)
+        elements = _numbered_triples(people, rows, parts)
+        encoder = Encoder(tables(people, times))
+        expand = InArrays(time=times.column(F.col("seq")), order=encoder.order, encode=encoder)
     step = writer.ROWS_PER_FILE
     starts = tuple(dict.fromkeys(times.value(i) for i in range(0, max(1, total), step)))
-    return StreamPlan(
-        name="shop", iri=STREAM, elements=elements, expand=expand, sort=sort, encode=encode, starts=starts
-    )
+    return StreamPlan(name="shop", iri=STREAM, elements=elements, expand=expand, starts=starts)
 
 
 def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFrame:
@@ -204,18 +183,9 @@ def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFr
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    kind = F.col("kind")
-    links_, entities = (
-        followed(rows.where(kind.isin(*_kinds(people, entities=several))), people, parts) for several in (False, True)
-    )
-    single = links_.select(
-        F.col("i").alias("seq"),
-        F.get(numbers(_link_codes(people), "int"), kind).alias("code"),
-        F.col("a").alias("s"),
-        F.col("e").alias("o"),
-        F.col("again").alias("next"),
-    )
-    each = stream_triples(people, entities.withColumnRenamed("i", "seq"), "seq")
+    links_, entities = (rows.where(F.col("kind").isin(*_kinds(people, entities=several))) for several in (False, True))
+    single = followed_links(links_, _link_codes(people), parts)
+    each = stream_triples(people, followed(entities, people, parts).withColumnRenamed("i", "seq"), "seq")
     at = F.col("at")
     return single.unionByName(
         each.select((F.col("seq") + at).alias("seq"), "code", "s", "o", (F.col("next") + at).alias("next"))
@@ -225,13 +195,6 @@ def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFr
 def _link_codes(people: Population) -> list[int]:
     """Return the codes of the links that make the activities, by their kinds."""
     return [people.row_of(associations_of(people, activity)[0]).code for activity in people.model.activities]
-
-
-def _ranks(people: Population) -> list[int]:
-    """Return the rank of the id of each row's predicate among all."""
-    ids = [term_id(term_text(Iri(row.predicate))) for row in people.rows]
-    ranks = {number: rank for rank, number in enumerate(sorted(set(ids)))}
-    return [ranks[number] for number in ids]
 
 
 WORLD = World(
