@@ -29,6 +29,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let go of everything at the end: DuckDB complains of what is never collected."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Two cores, no user interface, nothing reachable from outside, and a time zone no result may depend on."""
