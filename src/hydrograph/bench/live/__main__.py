@@ -114,7 +114,10 @@ def _watdiv(world: Path, placements: tuple[str, ...]) -> None:
 
     asked, parts = [*shop_queries(world, _SHOP_EACH)], shop_slices(world, 1000 * _SHOP_SECONDS)
     for placement in placements:
-        found = [(each, measure_shop(world, each, parts, placement=placement)) for each in asked]
+        found = []
+        for each in asked:
+            found.append((each, measure_shop(world, each, parts, placement=placement)))
+            click.echo(f"{placement} Stream WatDiv {each.name}: {_words(found[-1][1])}")
         for line in class_lines(found):
             click.echo(f"{placement} Stream WatDiv {line}")
 
