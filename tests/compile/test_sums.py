@@ -15,6 +15,7 @@ from hydrograph.bench.oracle.evaluate import Report
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_DECIMAL
+from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.windows.stream import Element
 
@@ -100,9 +101,9 @@ def found(reports: list[Report]) -> Iterator[tuple[Decimal | None, Decimal | Non
         yield first, second
 
 
-def test_sums_without_a_session() -> None:
+def test_sums_without_a_session(local: Local) -> None:
     for values in cases():
-        assert list(found(answer(case_of(values)))) == list(sums(values)), values
+        assert list(found(answer(case_of(values), placed=local))) == list(sums(values)), values
 
 
 @pytest.mark.spark
