@@ -48,9 +48,9 @@ demo: $(READY) ## play a small social network into three engines, judge them, wr
 # Both at once: while Spark plans, a core is free. What the tests with Spark say comes after the others.
 test: $(READY) ## run all tests: those without Spark in parallel, beside them those with it in one process
 	@start=$$(date +%s); said=$$(mktemp); \
-	$(BIN)/python -m pytest -q -m "spark and not slow" >$$said 2>&1 & spark=$$!; \
+	$(BIN)/python -m pytest -q -m "spark and not slow" tests >$$said 2>&1 & spark=$$!; \
 	trap 'kill $$spark; rm -f $$said; exit 1' INT TERM; \
-	$(BIN)/python -m pytest -q -m "not spark and not slow" -n logical --maxprocesses 8; pure=$$?; \
+	$(BIN)/python -m pytest -q -m "not spark and not slow" -n logical --maxprocesses 8 --dist worksteal; pure=$$?; \
 	wait $$spark; failed=$$?; cat $$said; rm -f $$said; \
 	echo "make test: $$(($$(date +%s) - start)) s in all"; \
 	test $$pure -eq 0 && test $$failed -eq 0

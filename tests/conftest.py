@@ -1,4 +1,4 @@
-"""What several rooms' tests share: one Spark session for the whole run."""
+"""What several rooms' tests share: one Spark session and one database for the whole run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from hydrograph.runtime.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from hydrograph.runtime.placement.local import Local
+
 
 gc.disable()  # while modules are imported there is nothing to collect
 
@@ -27,6 +29,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let go of everything at the end: DuckDB complains of what is never collected."""
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session")
+def local() -> Iterator[Local]:
+    """One database for small cases: to open one takes about as long as to answer one of them."""
+    from hydrograph.runtime.placement.local import Local
+
+    with Local(threads=1, small=True) as placed:
+        yield placed
 
 
 @pytest.fixture(scope="session")

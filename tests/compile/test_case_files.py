@@ -23,6 +23,7 @@ from hydrograph.language import parse
 from hydrograph.rdf.nquads import parse_term, term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term, Triple
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
+from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.stream import Element, Graph
 
 CASES = Path(__file__).parents[1] / "cases" / "queries"
@@ -126,11 +127,11 @@ ALL = [pytest.param(path, id=path.stem) for path in sorted(CASES.glob("*.test"))
 
 
 @pytest.mark.parametrize("path", ALL)
-def test_the_cases_of_a_file_have_these_answers(path: Path) -> None:
+def test_the_cases_of_a_file_have_these_answers(path: Path, local: Local) -> None:
     texts = []
     for one in cases_of(path):
         case = one.case()
-        whole, cut = answer(case), answer(case, chunk_windows=1)
+        whole, cut = answer(case, placed=local), answer(case, chunk_windows=1, placed=local)
         assert not compare_reports(whole, cut), one.title
         if "oracle" not in one.title:
             assert not compare_reports(case.expected(), whole), one.title

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hydrograph.bench.engines.replay import answer, answer_many
+from hydrograph.bench.engines.replay import answer_many
 from hydrograph.bench.oracle.cases import Case
 from hydrograph.bench.oracle.evaluate import Report
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_DECIMAL
+from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.windows.stream import Element
 
@@ -100,9 +101,13 @@ def found(reports: list[Report]) -> Iterator[tuple[Decimal | None, Decimal | Non
         yield first, second
 
 
-def test_sums_without_a_session() -> None:
-    for values in cases():
-        assert list(found(answer(case_of(values)))) == list(sums(values)), values
+def test_sums_without_a_session(local: Local) -> None:
+    given = cases()
+    streams = [case_of(values).elements for values in given]
+    local.forget()
+    answers = answer_many(case_of(given[0]), streams, local, chunk_windows=None)
+    for values, reports in zip(given, answers, strict=True):
+        assert list(found(reports)) == list(sums(values)), values
 
 
 @pytest.mark.spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -203,3 +204,21 @@ def test_a_short_run_beside_the_driver_says_everything() -> None:
         run.output
     )
     assert run.output.endswith("memory unknown\n")
+
+
+def test_of_a_run_that_was_given_up_what_it_reported_is_judged() -> None:
+    said = [each for each in right() if each[1] < 8_000]
+    verdicts = judge(iter(said), draws(RATE, LENGTH), RATE, QUERIES, until=8_000 - RANGE)
+    assert all((verdict.reports, verdict.wrong) == (3, []) for verdict in verdicts.values())
+    assert judge(iter(said[1:]), draws(RATE, LENGTH), RATE, QUERIES, until=8_000 - RANGE)["filter"].wrong
+
+
+def test_the_oldest_report_that_has_not_come_is_waited_for() -> None:
+    heard = Heard(given={RANGE: time.perf_counter() - 30, RANGE + STEP: time.perf_counter() - 29})
+    assert 30 <= heard.waiting() < 31
+    heard.last = dict.fromkeys(QUERIES, RANGE)
+    assert 29 <= heard.waiting() < 30
+    heard.last = {**heard.last, "join": RANGE - STEP}  # the slowest counts
+    assert heard.waiting() >= 30
+    heard.last = dict.fromkeys(QUERIES, RANGE + STEP)
+    assert heard.waiting() == 0

@@ -226,3 +226,15 @@ def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
 def test_wrong_urls_are_refused(tmp_path: Path, url: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         open_source(Iri(STREAM), url, LocalFiles(tmp_path))
+
+
+def test_no_thread_is_left_behind_a_directory(tmp_path: Path) -> None:
+    """Else it may still run when Python ends, and DuckDB complains then."""
+    (tmp_path / "in").mkdir()
+    source = open_source(Iri("urn:s"), str(tmp_path / "in"), LocalFiles(tmp_path / "log"))
+    woken = threading.Event()
+    source.start(woken.set)
+    assert woken.wait(10)
+    assert any(thread.name.startswith("source ") for thread in threading.enumerate())
+    source.stop()
+    assert not any(thread.name.startswith("source ") for thread in threading.enumerate())

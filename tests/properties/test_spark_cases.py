@@ -25,10 +25,11 @@ from hydrograph.algebra.nodes import (
 )
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.walk import subpatterns
-from hydrograph.bench.engines.replay import answer, answer_many
+from hydrograph.bench.engines.replay import answer_many
 from hydrograph.bench.oracle.cases import BASIC, FULL, Case, Features, random_case
 from hydrograph.bench.oracle.compare import compare_reports
 from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.windows.stream import Element
 
@@ -91,18 +92,20 @@ def streams_of(case: Case, features: Features, rng: Random) -> list[Mapping[Iri,
     return streams
 
 
-def check(template: Case, number: int, features: Features, spark: SparkSession) -> int:
+def check(template: Case, number: int, features: Features, spark: SparkSession, local: Local) -> int:
     """Compare all streams of a plan with the oracle and with the local placement; return how many reports have rows."""
     case = replace(template, from_=template.t0, until=template.t0 + 40)
     streams = streams_of(case, features, Random(FIRST_SEED + number))
     with Spark(spark) as placed:
         answers = answer_many(case, streams, placed, chunk_windows=1 if number % 2 else None)
+    local.forget()
+    here = answer_many(case, streams, local, chunk_windows=None)
     non_empty = 0
-    for given, got in zip(streams, answers, strict=True):
+    for given, got, also in zip(streams, answers, here, strict=True):
         single = replace(case, elements=given)
         wanted = single.expected()
         assert not compare_reports(wanted, got), f"plan {number} of seed {template.seed}\n{single}"
-        assert not compare_reports(got, answer(single)), f"placements differ\n{single}"
+        assert not compare_reports(got, also), f"placements differ\n{single}"
         non_empty += sum(bool(report.rows) for report in wanted)
     return non_empty
 
@@ -120,21 +123,21 @@ def adaptive(spark: SparkSession, *, enabled: bool) -> Iterator[None]:
 
 
 @pytest.mark.spark
-def test_many_streams_in_one_plan_equal_the_oracle(spark: SparkSession) -> None:
-    assert sum(check(case, number, BASIC, spark) for number, case in enumerate(queries())) > 100
+def test_many_streams_in_one_plan_equal_the_oracle(spark: SparkSession, local: Local) -> None:
+    assert sum(check(case, number, BASIC, spark, local) for number, case in enumerate(queries())) > 100
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("enabled", [True, False], ids=["adaptive", "not-adaptive"])
-def test_every_operator_on_spark_equals_the_oracle(spark: SparkSession, enabled: bool) -> None:
+def test_every_operator_on_spark_equals_the_oracle(spark: SparkSession, local: Local, enabled: bool) -> None:
     with adaptive(spark, enabled=enabled):
-        assert sum(check(case, number, FULL, spark) for number, case in enumerate(covering_queries())) > 50
+        assert sum(check(case, number, FULL, spark, local) for number, case in enumerate(covering_queries())) > 50
 
 
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("enabled", [True, False], ids=["adaptive", "not-adaptive"])
-def test_random_nested_queries_on_spark_equal_the_oracle(spark: SparkSession, enabled: bool) -> None:
+def test_random_nested_queries_on_spark_equal_the_oracle(spark: SparkSession, local: Local, enabled: bool) -> None:
     cases = (random_case(seed, FULL) for seed in range(FIRST_FULL_SEED + 1_000, FIRST_FULL_SEED + 1_060))
     with adaptive(spark, enabled=enabled):
-        assert sum(check(case, number, FULL, spark) for number, case in enumerate(cases)) > 500
+        assert sum(check(case, number, FULL, spark, local) for number, case in enumerate(cases)) > 500

@@ -220,8 +220,6 @@ class Evaluator:
             self.incremental.forget_all()
         for table in {table.name: table for program in programs for table in program.statics}.values():
             self.placed.add_table(table.name, tables[table.name.removeprefix(self.placed.prefix)]())
-        if isinstance(self.placed, Spark):
-            self.placed.stand(programs)
         for prepared in ready:
             assert isinstance(self.placed, Local)
             prepared.stand(self.placed)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _NEED = 2.0
 """Times the bytes of a window's rows that the process grows by, for each row of the window or of those kept for it.
 
-Measured with `python -m hydrograph.bench.live.need join aggregate` on 150,000 rows of 136 bytes: 491 bytes for a row of
-the join (3.6 times, 1.06 kept rows for each row: 1.8 for each of both), 430 for one of the aggregate (3.2 times, 0.96
-kept rows: 1.6).
+Measured with `python -m hydrograph.bench.live.need join aggregate` on 145,000 rows of 136 bytes, twice: a row of the
+join took 441 and 491 bytes (3.2 and 3.6 times, with one kept row for each: 1.6 and 1.8 for each of both), one of the
+aggregate 332 and 430 (1.3 and 1.6 for each of both). The constant is the next round number above.
 """
 _SHARE = 2
 """One part in so many of the machine's memory is what a query may need in the driver."""

@@ -16,7 +16,7 @@ from hydrograph.runtime.reads import Reads, reads_of
 from hydrograph.runtime.replay import Ranks
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_glance import glance
-from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
+from hydrograph.streams.formats.tnt_spark import NotAsExpectedError, looked_for
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.temporal import Instant
 
@@ -128,7 +128,7 @@ class Intake:
             read = _Read.of(program, name)
             frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
             for table in read.tables:
-                self.placed.add_frame(table.name, read.narrowed(frame))
+                self.placed.add_frame(table.name, read.narrowed(frame, sought=True))
 
     def seen_by(self, done: DataFrame) -> Bounds | None:
         """Return the bounds that a query has observed; None if they are not of this world."""
@@ -153,7 +153,7 @@ class Intake:
             frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
             try:
                 with sources.data_errors():
-                    done = self._name(program, chunks, ranks, read, read.narrowed(frame), eager=True)
+                    done = self._name(program, chunks, ranks, read, read.narrowed(frame, sought=True), eager=True)
             except NotAsExpectedError:
                 return None
             seen = self.seen_by(done)
@@ -182,7 +182,8 @@ class Intake:
             events = f"{table.name}_events"
             self.placed.add_frame(events, frame)
             columns = {column for place in places for column in place.columns} - _STAMPS
-            query = prepared(table, events, chunks, sorted(columns), sorted(read.predicates or ()))
+            asked = () if eager and looked_for(read.texts) else sorted(read.predicates or ())
+            query = prepared(table, events, chunks, sorted(columns), list(asked))
             given = replay.parameters(self.plan, program, ranks)
             done = self.placed.prepare(table.name, query, given, eager=eager)
         return done
@@ -222,8 +223,12 @@ class _Read:
     def done(self) -> list[StreamInput]:
         return [table for table in self.tables if table.set_making is SetMaking.DONE]
 
-    def narrowed(self, frame: DataFrame) -> DataFrame:
-        """Return the rows and columns that are read, a column null where only rows of other predicates need it."""
+    def narrowed(self, frame: DataFrame, *, sought: bool = False) -> DataFrame:
+        """Return the rows and columns that are read, a column null where only rows of other predicates need it.
+
+        Where lines were `sought` for their predicates, the few others left do no harm: every pattern asks for its own
+        anyhow, and a filter here would take each line apart twice.
+        """
         from pyspark.sql import functions as f
 
         places = [place for places in self.tables.values() for place in places]
@@ -238,4 +243,6 @@ class _Read:
             everywhere = column in _TRIPLE or asking == self.predicates
             asked = f.col("p_id").isin(*sorted(each for each in asking if each is not None))
             kept.append(f.col(column) if everywhere else f.when(asked, f.col(column)).alias(column))
-        return frame.where(f.col("p_id").isin(*sorted(self.predicates))).select(*kept)
+        if not (sought and looked_for(self.texts)):
+            frame = frame.where(f.col("p_id").isin(*sorted(self.predicates)))
+        return frame.select(*kept)

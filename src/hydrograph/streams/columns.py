@@ -58,6 +58,13 @@ def whole(pattern: str) -> Column:
     return F.lit(rf"\A(?:{pattern})\z")
 
 
+def cut(text: Column, start: Column, length: Column) -> Column:
+    """Return so many bytes of `text` from the one numbered `start`: to count characters, Spark looks at every byte."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.substring(text.cast("binary"), start, length).cast("string")
+
+
 def datatype(o: Column) -> Column:
     """Return the datatype IRI of a typed literal, with its closing bracket; null for other terms."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -71,7 +78,7 @@ def lexical(o: Column, of: Column) -> Column:
     """Return the lexical form of a literal with datatype `of`; escapes are left, as no known datatype allows any."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.substring(o, F.lit(2), F.length(o) - F.length(of) - F.lit(len('""^^<')))
+    return cut(o, F.lit(2), F.octet_length(o) - F.octet_length(of) - F.lit(len('""^^<')))
 
 
 def kind(o: Column, of: Column, text: Column) -> Column:

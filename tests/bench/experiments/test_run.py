@@ -52,6 +52,15 @@ repetitions = 2
 measure = "cmet"
 play = {pace = "step"}
 """
+REFUSING = """
+import json, sys
+for line in sys.stdin:
+    told = json.loads(line)
+    if told["do"] == "load":
+        print(json.dumps({"reply": "loaded"}), flush=True)
+    elif told["do"] == "register":
+        print(json.dumps({"reply": "refused", "query": told["query"], "why": "unsupported", "words": "no"}), flush=True)
+"""
 DEAF = "import sys\nfor line in sys.stdin:\n    pass\n"
 
 
@@ -190,6 +199,19 @@ def test_engines_that_fail_are_part_of_the_result(file: Path) -> None:
     assert kinds(folder)[Mismatch] == 4
     assert any("program" in line for line in summary_lines([folder]))
     assert found["program", "all"] == "timeout"
+
+
+def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) -> None:
+    deaf = file.parent / "refuse.py"
+    deaf.write_text(REFUSING)
+    more = f'"oxigraph", "program:{sys.executable} {deaf}", "oxigraph-periodic"'
+    file.write_text(TEXT.replace('"oxigraph", "ENGINE"', more))
+    folder = file.parent / "run"
+    for _ in range(2):  # what was compared is not compared again
+        run_experiment(read_experiment(str(file), only=["right"]), folder)
+        pairs = {(each.one, each.other) for each in read(folder) if isinstance(each, Mismatch)}
+        assert pairs == {("oxigraph", "oxigraph-periodic"), ("oxigraph-periodic", "oxigraph")}
+        assert kinds(folder)[Mismatch] == 4
 
 
 def test_data_that_is_not_there_is_said(file: Path) -> None:

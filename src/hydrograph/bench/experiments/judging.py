@@ -150,7 +150,10 @@ class _Evidence:
 
 
 def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
-    """Yield how much of each engine's output the others miss, for runs of one test, repetition and settings."""
+    """Yield how much of each engine's output the others miss, for runs of one test, repetition and settings.
+
+    An engine that refused a query has no output to compare.
+    """
     records = [(place, read_record(place)) for place in places]
     queries = dict.fromkeys(name for _, record in records for name in record.questions)
     for query in queries:
@@ -158,12 +161,12 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
         outputs = {
             record.engine: _output(place, record, query, values)
             for place, record in records
-            if query in record.questions
+            if query in record.questions and not _is_refused(record, query)
         }
-        same = comparable(outputs, Fraction(most).limit_denominator(10_000))
         flat = {engine: [row for block in blocks for row in block] for engine, blocks in outputs.items()}
         one = records[0][1]
         for left, right in permutations(outputs, 2):
+            pair = {engine: outputs[engine] for engine in (left, right)}
             yield Mismatch(
                 test=one.test,
                 query=query,
@@ -172,8 +175,13 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
                 one=left,
                 other=right,
                 value=float(mismatch(outputs[left], flat[right])),
-                comparable=same,
+                comparable=comparable(pair, Fraction(most).limit_denominator(10_000)),
             )
+
+
+def _is_refused(record: PlayedRecord, query: str) -> bool:
+    ended = record.endings.get(query)
+    return ended is not None and ended.verdict in (Verdict.NOT_SUPPORTED, Verdict.SYNTAX_ERROR)
 
 
 def _output(place: Path, record: PlayedRecord, query: str, values: Values) -> Blocks[int]:

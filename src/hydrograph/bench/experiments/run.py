@@ -19,7 +19,7 @@ from hydrograph.bench.experiments.origin import begin
 from hydrograph.bench.experiments.play import plan_runs, play
 from hydrograph.bench.experiments.queries import Posed, bound, facts, posed
 from hydrograph.bench.experiments.tables import write_tables
-from hydrograph.bench.experiments.written import Results, identity
+from hydrograph.bench.experiments.written import Results, compared_of, identity
 from hydrograph.bench.results import Mismatch, Outcome, Record, Sampled, Window
 from hydrograph.worlds.queries.load import about_set
 
@@ -92,7 +92,10 @@ def _run_test(test: Test, folder: Path, written: Results, options: Options) -> N
             _run_engine(test, data, planned, queries, folder, written, options)
     if len(test.engines) > 1:
         with options.timed("judge"):
-            written.add(_compared(test, data, queries, folder, written))
+            known = frozenset(written.compared)
+            written.add(
+                each for each in _compared(test, data, queries, folder, written) if compared_of(each) not in known
+            )
 
 
 def _run_engine(

@@ -27,6 +27,11 @@ def identity(key: Key) -> Hashable:
     return key.test, key.engine, key.query, key.repetition, tuple(sorted(key.settings.items()))
 
 
+def compared_of(record: Mismatch) -> tuple[str, str, str, int]:
+    """Return what the mismatches of all pairs of engines on one query share."""
+    return record.test, record.query, str(dict(record.settings)), record.repetition
+
+
 class Results:
     """The file of results: what is in it is known, and records are added whole."""
 
@@ -78,6 +83,6 @@ class Results:
             case Held():
                 self.held.add(identity(record.key))
             case Mismatch():
-                self.compared.add((record.test, record.query, str(dict(record.settings)), record.repetition))
+                self.compared.add(compared_of(record))
             case _:
                 pass

@@ -18,7 +18,6 @@ from hydrograph.bench.live.load import GROWING, QUERIES, Measured, grown, measur
 from hydrograph.bench.live.others import ENGINES, measure_engine
 from hydrograph.errors import RunError
 
-_SHOP_SECONDS = 20
 _SHOP_EACH = 3
 """Queries of each class."""
 
@@ -98,11 +97,12 @@ def _shop(given: Path | None, rate: int) -> Iterator[Path]:
     if given is not None:
         yield given
         return
+    from hydrograph.bench.live.shop import LOOK
     from hydrograph.runtime.session import spark_session
     from hydrograph.worlds.shop.world import WORLD, Shop
     from hydrograph.worlds.writer import write_world
 
-    scale = 1 + rate * _SHOP_SECONDS // 50_000
+    scale = 1 + rate * LOOK // 50_000_000  # a scale of one gives more than fifty thousand triples
     with tempfile.TemporaryDirectory(prefix="hydrograph-shop-") as directory:
         target = Path(directory) / "shop"
         write_world(spark_session(), WORLD, Shop(rate=rate, stream=scale), target)
@@ -110,11 +110,14 @@ def _shop(given: Path | None, rate: int) -> Iterator[Path]:
 
 
 def _watdiv(world: Path, placements: tuple[str, ...]) -> None:
-    from hydrograph.bench.live.shop import class_lines, measure_shop, shop_queries, shop_slices
+    from hydrograph.bench.live.shop import LOOK, class_lines, measure_shop, shop_queries, shop_slices
 
-    asked, parts = [*shop_queries(world, _SHOP_EACH)], shop_slices(world, 1000 * _SHOP_SECONDS)
+    asked, parts = [*shop_queries(world, _SHOP_EACH)], shop_slices(world, LOOK)
     for placement in placements:
-        found = [(each, measure_shop(world, each, parts, placement=placement)) for each in asked]
+        found = []
+        for each in asked:
+            found.append((each, measure_shop(world, each, parts, placement=placement)))
+            click.echo(f"{placement} Stream WatDiv {each.name}: {_words(found[-1][1])}")
         for line in class_lines(found):
             click.echo(f"{placement} Stream WatDiv {line}")
 

@@ -178,15 +178,14 @@ def _played(directory: Path, rate: int, seconds: int, placement: str, patience: 
             if part.start % STEP == 0 and heard.waiting() > patience:
                 click.echo(f"given up at second {part.start // 1000}: a report is {patience} s late")
                 live.stop()
+                click.echo(_spent(live, watch))
                 return Run(heard, watch.samples, max(worst, behind), min(heard.last.values()) - RANGE + STEP)
             if (end := part.start + SLICE) % _MINUTE == 0:
                 click.echo(f"minute {end // _MINUTE}: {_minute(heard, live, watch, behind, _since(pressure))}")
                 behind, worst, pressure = 0.0, max(worst, behind), _pressure()
         stream.end()
         live.wait()
-    totals, batches = live.runner.progress.totals, max(1, live.runner.progress.batch)
-    spent = ", ".join(f"{step} {total / batches:.1f}" for step, total in totals.items())
-    click.echo(f"{batches} batches, ms of each: {spent}; processor {watch.cpu:.0f} s, {watch.cpu / seconds:.2f} cores")
+    click.echo(_spent(live, watch))
     return Run(heard, watch.samples, max(worst, behind), None)
 
 
@@ -218,6 +217,14 @@ def _minute(heard: Heard, live: LiveQuery, watch: Watch, behind: float, waited: 
         f"{lag}, memory {watch.samples[-1].memory:.0f} MiB, state rows {live.status()['state_rows']}, "
         f"player behind {behind:.0f} ms, processor {watch.cpu:.0f} s{busy}"
     )
+
+
+def _spent(live: LiveQuery, watch: Watch) -> str:
+    """Say where the time went."""
+    totals, batches = live.runner.progress.totals, max(1, live.runner.progress.batch)
+    steps = ", ".join(f"{step} {total / batches:.1f}" for step, total in totals.items())
+    cores = watch.cpu / max(1.0, watch.samples[-1].at)
+    return f"{batches} batches, ms of each: {steps}; processor {watch.cpu:.0f} s, {cores:.2f} cores"
 
 
 def _pressure() -> float | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 from hydrograph.errors import DataError, UsageError
 from hydrograph.live.record import TornError, framed, unframed
 from hydrograph.live.sources.source import Chunk, Given, Wake
+from hydrograph.live.sources.watcher import Watcher
 from hydrograph.rdf.encoding import skolem, unskolem
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt import FILE_BITS, BadLines, Tally, batch
@@ -50,7 +50,7 @@ class DirectorySource:
     _known: set[str] = field(init=False, default_factory=set)
     _length: int = field(init=False, default=0)
     _over: bool = field(init=False, default=False)
-    _stopping: threading.Event = field(init=False, default_factory=threading.Event)
+    _watcher: Watcher | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Read which files were seen before."""
@@ -65,16 +65,13 @@ class DirectorySource:
 
     def start(self, wake: Wake) -> None:
         """Look for new files from now on."""
-
-        def watch() -> None:
-            while not self._stopping.wait(_POLL):
-                wake()
-
-        threading.Thread(target=watch, name=f"source {self.given.url}", daemon=True).start()
+        self._watcher = Watcher(f"source {self.given.url}", _POLL)
+        self._watcher.start(wake)
 
     def stop(self) -> None:
         """Look no more."""
-        self._stopping.set()
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def end(self) -> int:
         """Return how many files there are."""

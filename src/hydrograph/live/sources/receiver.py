@@ -22,6 +22,8 @@ from hydrograph.streams.registry import TNT, format_named
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
+_PARTING = 0.5
+"""Seconds that a thread is given to end."""
 PARTITION_BITS = 52
 """`seq` is the number of the partition, shifted by this, plus the number of the element in it."""
 
@@ -86,8 +88,10 @@ class LoggedSource:
         self.log.forget(before)
 
     def stop(self) -> None:
-        """Take nothing more."""
+        """Take nothing more; a thread that waits for data that never comes is left alone."""
         self.stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_PARTING)
 
     def take(self, data: bytes) -> None:
         """Log the elements that are whole with these bytes of text lines."""

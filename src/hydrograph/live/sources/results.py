@@ -7,7 +7,6 @@ and come back the same after a crash of the query that makes them, so offsets ke
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +17,7 @@ from hydrograph.live.files import Files, files_at
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.receiver import PARTITION_BITS
 from hydrograph.live.sources.source import Chunk, Given, Wake
+from hydrograph.live.sources.watcher import Watcher
 from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
@@ -41,20 +41,17 @@ class ResultsSource:
     given: Given
     results: Files
     _texts: list[str] = field(init=False, default_factory=list)
-    _stopping: threading.Event = field(init=False, default_factory=threading.Event)
+    _watcher: Watcher | None = field(init=False, default=None)
 
     def start(self, wake: Wake) -> None:
         """Look for new units from now on."""
-
-        def watch() -> None:
-            while not self._stopping.wait(_POLL):
-                wake()
-
-        threading.Thread(target=watch, name=f"source {self.given.url}", daemon=True).start()
+        self._watcher = Watcher(f"source {self.given.url}", _POLL)
+        self._watcher.start(wake)
 
     def stop(self) -> None:
         """Look no more."""
-        self._stopping.set()
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def end(self) -> int:
         """Return how many units there are; while the other query recovers, those that were there before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
@@ -12,13 +12,11 @@ from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.compile.standing import standing
 from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
-from hydrograph.runtime.placement.drive import Standing, drive
+from hydrograph.runtime.placement.drive import drive
 
 if TYPE_CHECKING:
-    from pyspark import StorageLevel
     from pyspark.sql import DataFrame, SparkSession
 
 Parameters = Mapping[str, int | str]
@@ -35,8 +33,6 @@ class Spark:
         self.prefix = f"hydrograph_{uuid4().hex[:12]}_"
         self._views: list[str] = []
         self._cached: list[DataFrame] = []
-        self._standing: list[Standing] = []
-        self._stands: dict[str, DataFrame] = {}
 
     def __enter__(self) -> Self:
         """Return the placement itself."""
@@ -48,36 +44,8 @@ class Spark:
         """Drop the views and what was kept in memory."""
         for view in self._views:
             self.session.catalog.dropTempView(view)
-        self._let_go()
         for frame in self._cached:
             frame.unpersist()
-
-    def stand(self, programs: Sequence[Program]) -> tuple[str, ...]:
-        """Keep the rows of steps that read static data alone, for later runs of these programs; return their views.
-
-        They are computed when the first run asks for them, and again where an executor has left with some: their
-        history is kept. Called again, with other programs or because static data has been replaced, it lets go of what
-        it had.
-        """
-        self._let_go()
-        for number, program in enumerate(programs):
-            found: dict[str, str] = {}
-            for step in standing(program):
-                view = f"{self.prefix}standing{number}_{step.name}"
-                rows = self._frame(program.query(step.query, found), program.constants)
-                self._stands[view] = rows.persist(_kept_at())
-                self.add_frame(view, self._stands[view])
-                found[step.name] = view
-            self._standing.append(Standing(program, found))
-        return tuple(self._stands)
-
-    def _let_go(self) -> None:
-        for view, frame in self._stands.items():
-            self.session.catalog.dropTempView(view)
-            frame.unpersist()
-        self._views = [view for view in self._views if view not in self._stands]
-        self._stands.clear()
-        self._standing.clear()
 
     def add_frame(self, name: str, frame: DataFrame) -> None:
         """Name the rows of a DataFrame."""
@@ -91,7 +59,9 @@ class Spark:
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Keep a frame in memory, or on disk where that is too small, for the time of the run."""
-        kept = frame.persist(_kept_at())
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
         self._cached.append(kept)
         return kept
 
@@ -118,8 +88,7 @@ class Spark:
     def frames(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[DataFrame]:
         """Return each query over the steps of a program as a lazy DataFrame; what it keeps is computed once."""
         given = {**parameters, **program.constants}
-        ready = {name: view for each in self._standing for name, view in each.of(program).items()}
-        kept = drive(program, lambda query: self._frame(query, given), self._store, ready)
+        kept = drive(program, lambda query: self._frame(query, given), self._store)
         return [self._frame(program.query(final, kept), given) for final in finals]
 
     def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
@@ -179,12 +148,6 @@ class Spark:
     def several(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[pa.Table]:
         """Return the rows of each query in the driver's memory."""
         return [collect(frame) for frame in self.frames(program, finals, parameters)]
-
-
-def _kept_at() -> StorageLevel:
-    from pyspark import StorageLevel
-
-    return StorageLevel.MEMORY_AND_DISK
 
 
 def register(session: SparkSession, kernel: Kernel) -> None:

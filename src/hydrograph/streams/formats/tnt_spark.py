@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hydrograph.streams.columns import encoded, whole
+from hydrograph.streams.columns import cut, encoded, whole
 from hydrograph.streams.formats.tnt import (
     BEFORE_BLANK,
     FILE_BITS,
@@ -169,7 +169,7 @@ def expected_events(
         return F.when(when, F.raise_error(F.lit(UNEXPECTED)).cast("string")).otherwise(column)
 
     read = lines(spark, files).select(canonical_line(spark, "fail")).where(F.col("line").isNotNull())
-    time = F.substring_index(F.substring_index("line", "\t", 1), ":", 1).try_cast("bigint")
+    time = _instant(F.substring_index("line", "\t", 1))
     counted = F.when(time >= F.lit(t0), time)
     read = read.observe(
         seen, F.min(counted).alias("first"), F.max(counted).alias("last"), F.count("line").alias("rows")
@@ -190,10 +190,16 @@ def _with_any(read: DataFrame, predicates: tuple[str, ...] | None) -> DataFrame:
     """Return the lines in which one of a few predicates stands, or all lines."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if predicates is None or len(predicates) > _SOUGHT:
+    if not looked_for(predicates):
         return read
+    assert predicates is not None
     tests = [F.contains(F.col("line"), F.lit(f" {text} ")) for text in predicates]
     return read.where(reduce(or_, tests, F.lit(False)))  # noqa: FBT003
+
+
+def looked_for(predicates: tuple[str, ...] | None) -> bool:
+    """Whether lines without these predicates are left out; a line may have one in a literal, and be left in."""
+    return predicates is not None and len(predicates) <= _SOUGHT
 
 
 def triples(spark: SparkSession, scopes: dict[str, str]) -> DataFrame:
@@ -226,23 +232,31 @@ def _triples(read: DataFrame, *kept: str) -> DataFrame:
     keep = [F.col(name) for name in kept]
     # Splitting at one plain character is faster here than Spark's other functions, which search byte by byte.
     parts = read.select(*keep, F.split(F.col("line"), " ", 3).alias("parts"))
-    cut = parts.select(
+    rest = F.col("parts")[2]
+    terms = parts.select(
         *keep,
         F.col("parts")[0].alias("first"),
         F.col("parts")[1].alias("p"),
-        F.rtrim(F.col("parts")[2], F.lit(" .")).alias("o"),  # no object ends in a space or a full stop
+        cut(rest, F.lit(1), F.octet_length(rest) - F.lit(len(" ."))).alias("o"),
     )
-    timed = cut.select(*keep, F.substring_index("first", "\t", 1).alias("time"), "first", "p", "o")
+    timed = terms.select(*keep, F.substring_index("first", "\t", 1).alias("time"), "first", "p", "o")
     time = F.col("time")
     number = F.when(F.contains(time, F.lit(":")), F.substring_index(time, ":", -1).try_cast("bigint"))
     return timed.select(
         *keep,
-        F.substring_index(time, ":", 1).try_cast("bigint").alias("t"),
+        _instant(time).alias("t"),
         number.alias("n"),
-        F.substring(F.col("first"), F.length(time) + F.lit(2), F.lit(REST)).alias("s"),
+        cut(F.col("first"), F.octet_length(time) + F.lit(2), F.lit(REST)).alias("s"),
         "p",
         "o",
     )
+
+
+def _instant(time: Column) -> Column:
+    """Return the time of an element without its number, which few have."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(time.try_cast("bigint"), F.substring_index(time, ":", 1).try_cast("bigint"))
 
 
 def _numbered(triples: DataFrame, found: Found) -> DataFrame:
