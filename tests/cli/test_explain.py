@@ -58,7 +58,10 @@ def test_how_a_live_query_is_evaluated(capsys: pytest.CaptureFixture[str]) -> No
     assert "made again for each report: q" in text
     changing = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 10s STEP 5s] { WINDOW <urn:w> { ?s ?p ?o } }"
     text = explained(capsys, "-q", changing, "--report", "content-change", "--part", "live")
-    assert "whole windows: its reports form no grid" in text
+    assert "incremental: keeps the rows of q" in text
+    making = changing.replace("SELECT ?s", "CONSTRUCT { ?s ?p ?o }")
+    text = explained(capsys, "-q", making, "--report", "content-change", "--part", "live")
+    assert "whole windows: it makes triples of elements" in text
 
 
 def test_two_queries(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

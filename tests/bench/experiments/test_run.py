@@ -150,6 +150,11 @@ def test_a_run_goes_on_with_more_engines_but_not_over_other_data(file: Path, tmp
     begin(read_experiment(str(file), ["engines=oxigraph,hydrograph", "repetitions=3"]), folder, said.append)
     assert not said
     file.write_text(TEXT.replace("[RANGE 2s]", "[RANGE 3s]"))
+    begin(read_experiment(str(file)), folder)  # nothing has been played yet
+    file.write_text(TEXT)
+    begin(read_experiment(str(file)), folder)
+    (folder / "played").mkdir()
+    file.write_text(TEXT.replace("[RANGE 2s]", "[RANGE 3s]"))
     with pytest.raises(UsageError, match="holds test right with other settings: choose another folder"):
         begin(read_experiment(str(file)), folder)
     file.write_text(TEXT + '[[test]]\nname = "more"\n')

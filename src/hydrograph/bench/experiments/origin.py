@@ -39,11 +39,13 @@ def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
             raise UsageError(
                 f"{folder} holds a run of {known.experiment}, not of {experiment.name}: choose another folder"
             )
-        if changed := [name for name, digest in origin.tests.items() if known.tests.get(name, digest) != digest]:
+        changed = [name for name, digest in origin.tests.items() if known.tests.get(name, digest) != digest]
+        # A run that failed before anything was played is begun again.
+        if changed and ((folder / RESULTS).exists() or (folder / PLAYED).exists()):
             raise UsageError(f"{folder} holds test {changed[0]} with other settings: choose another folder")
         if known.commit != origin.commit:
             say(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
-        if origin.tests.keys() <= known.tests.keys():
+        if not changed and origin.tests.keys() <= known.tests.keys():
             return
         origin = known.model_copy(update={"tests": {**known.tests, **origin.tests}})
     partial = folder / f".{ORIGIN}.partial"
