@@ -231,6 +231,7 @@ class LiveQuery:
         self._turns.close()
         for each in self.inputs:
             each.source.stop()
+        self.runner.close()
         self._places.close()
         for files in (self.checkpoint, self.results):
             if isinstance(files, LocalFiles):

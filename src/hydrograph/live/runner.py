@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from hydrograph.errors import HydrographError, RunError
+from hydrograph.live.abreast import Abreast
 from hydrograph.live.arrivals import Arrival, Partition, ends_of
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
@@ -73,6 +74,7 @@ class Runner:
     _lease: Lease = field(init=False)
     _journal: Journal = field(init=False)
     _sink: SegmentSink | None = field(init=False, default=None)
+    _abreast: Abreast = field(init=False, default_factory=Abreast)
     _heard: dict[Partition, float] = field(init=False, default_factory=dict)
     _needed: list[tuple[Mapping[Partition, int], set[str]]] = field(init=False, default_factory=list)
     """Offsets and static data that the last batches need."""
@@ -103,6 +105,10 @@ class Runner:
         now = self.clock()
         self._heard = {each.name: now for each in self.inputs}
         self.progress.batch = self.batch.number
+
+    def close(self) -> None:
+        """Wait for queries that are still being evaluated."""
+        self._abreast.close()
 
     def _check_static(self, found: Found) -> None:
         """Refuse static data that is neither what the query began with nor what it has now: which is meant?"""
@@ -248,10 +254,10 @@ class Runner:
         after: dict[str, Member] = {}
         failed = {name: words for name, words in self.failed.items() if name not in batch.queries}
         units: list[Unit] = []
+        results = self._abreast.start(members, arrivals, batch.decisions)
         for name, member in members.items():
-            own = [arrival for arrival in arrivals if member.own([arrival.name])]
             try:
-                state, found, record = member.worked(own, batch.decisions[name])
+                state, found, record = results[name]()
             except (HydrographError, duckdb.Error, MemoryError) as error:
                 # Spark may fail because a machine does, and a query alone is all there is: both stop, to go on later.
                 if not isinstance(member.stepper.placed, Local) or not {*members} - {*failed, name}:

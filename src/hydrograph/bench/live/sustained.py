@@ -105,10 +105,11 @@ def memory_lag(samples: Sequence[Sample]) -> tuple[str, str]:
 @click.option("--rate", default=10_000, show_default=True, help="Triples a second.")
 @click.option("--placement", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 @click.option("--patience", default=180, show_default=True, help="Seconds of lag after which the run is given up.")
-def main(seconds: int, rate: int, placement: str, patience: int) -> None:
+@click.option("--memory", default="3g", show_default=True, help="Java's, with Spark; it takes what it may.")
+def main(seconds: int, rate: int, placement: str, patience: int, memory: str) -> None:
     """Play a stream to four queries in one driver by the clock; watch lag and memory, and judge every report."""
     with tempfile.TemporaryDirectory(prefix="hydrograph-load-") as directory:
-        run = _played(Path(directory), rate, seconds, placement, patience)
+        run = _played(Path(directory), rate, seconds, placement, patience, memory)
         units, stream = _units(Path(directory)), draws(rate, 1000 * seconds)
         verdicts = judge(units, stream, rate, QUERIES, until=run.until)
     for query, verdict in verdicts.items():
@@ -123,11 +124,11 @@ def main(seconds: int, rate: int, placement: str, patience: int) -> None:
         for sentence in verdict.wrong[:10]:
             click.echo(f"  {sentence}")
     lag = run.heard.lag(run.behind) if run.until is None else "growing"
-    memory, figures = memory_lag(run.samples)
+    growth, figures = memory_lag(run.samples)
     click.echo(f"lag: player behind by {run.behind:.0f} ms at most")
     click.echo(f"memory: {figures}")
-    click.echo(_last(verdicts, lag, memory))
-    if lag == "growing" or memory == "growing" or any(verdict.wrong for verdict in verdicts.values()):
+    click.echo(_last(verdicts, lag, growth))
+    if lag == "growing" or growth == "growing" or any(verdict.wrong for verdict in verdicts.values()):
         sys.exit(1)
 
 
@@ -158,9 +159,9 @@ class Run:
     """The time up to which windows opened whose reports came, where the run was given up."""
 
 
-def _played(directory: Path, rate: int, seconds: int, placement: str, patience: int) -> Run:
+def _played(directory: Path, rate: int, seconds: int, placement: str, patience: int, memory: str) -> Run:
     heard = Heard()
-    live = _started(directory, rate, placement, heard)
+    live = _started(directory, rate, placement, memory, heard)
     stream = live.streams[STREAM]
     behind = worst = 0.0
     with Watch(os.getpid()) as watch:
@@ -189,7 +190,7 @@ def _played(directory: Path, rate: int, seconds: int, placement: str, patience: 
     return Run(heard, watch.samples, max(worst, behind), None)
 
 
-def _started(directory: Path, rate: int, placement: str, heard: Heard) -> LiveQuery:
+def _started(directory: Path, rate: int, placement: str, memory: str, heard: Heard) -> LiveQuery:
     """Return a driver in which all queries run."""
     static = static_kinds(rate)
     (name, text), *others = QUERIES.items()
@@ -200,6 +201,7 @@ def _started(directory: Path, rate: int, placement: str, heard: Heard) -> LiveQu
         results=directory / "results",
         on_unit=heard.take,
         placement=placement,
+        memory=memory,
     )
     for other, words in others:
         live.add(words, static if other == "hybrid" else None, name=other)
