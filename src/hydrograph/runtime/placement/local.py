@@ -25,6 +25,8 @@ from hydrograph.runtime.placement.drive import Standing, drive
 Parameters = Mapping[str, int | str]
 
 _NUMBERS = itertools.count()
+_MOST = 5_000
+"""Queries after which a database is renewed, which takes as long as a few of them."""
 
 
 class Local:
@@ -41,20 +43,40 @@ class Local:
         of twice, and its answer copied once more.
         """
         self._small = small
-        self._database = duckdb.connect()
-        self._database.execute("SET TimeZone = 'UTC'")
+        self._threads = threads
+        self._database = self._opened()
+        self._kernels: set[str] = set()
+        self._tables: dict[str, pa.Table] = {}
+        self._has_views = False
+        self._asked = 0
+        self._standing = Standing()
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        database = duckdb.connect()
+        database.execute("SET TimeZone = 'UTC'")
         # Our optimizer has ordered the joins. DuckDB knows nothing of how intervals meet: where two windows share a key
         # with static data it may join them by time alone, and pile up gigabytes.
-        self._database.execute("SET disabled_optimizers = 'join_order'")
+        database.execute("SET disabled_optimizers = 'join_order'")
         # What does not fit into memory is put aside where the system puts such files, not where the user stands. DuckDB
         # makes the folder when it needs it; no two databases may share one.
         aside = Path(gettempdir(), f"hydrograph-{os.getpid()}-{next(_NUMBERS)}")
-        self._database.execute("SET temp_directory = $aside", {"aside": str(aside)})
-        if threads is not None:
-            self._database.execute(f"SET threads = {int(threads)}")
-        self._kernels: set[str] = set()
-        self._tables: set[str] = set()
-        self._standing = Standing()
+        database.execute("SET temp_directory = $aside", {"aside": str(aside)})
+        if self._threads is not None:
+            database.execute(f"SET threads = {int(self._threads)}")
+        return database
+
+    def _renew(self) -> None:
+        """Open another database with the same tables.
+
+        DuckDB 2.0 keeps 160 bytes of every table that is named and 240 of every grouped query over one until it is
+        closed, which adds up in a query that runs for weeks.
+        """
+        self._database.close()
+        self._database = self._opened()
+        self._kernels.clear()
+        self._asked = 0
+        for name, table in self._tables.items():
+            self._database.register(name, table)
 
     def __enter__(self) -> Self:
         """Return the placement itself."""
@@ -74,10 +96,12 @@ class Local:
     def add_files(self, name: str, paths: list[str]) -> None:
         """Name the rows of Parquet files, which are read where a program needs them."""
         self._database.read_parquet(paths).create_view(name)
+        self._has_views = True
 
     def add_alias(self, name: str, table: str) -> None:
         """Give a table a second name."""
         self._database.table(table).create_view(name)
+        self._has_views = True
 
     def count(self, table: str) -> int:
         """Return how many rows a table has."""
@@ -128,7 +152,7 @@ class Local:
 
     def _name(self, name: str, table: pa.Table) -> None:
         self._database.register(name, table)
-        self._tables.add(name)
+        self._tables[name] = table
 
     def forget(self) -> None:
         """Forget the tables that stand in memory; opening another database takes as long as a small query."""
@@ -139,6 +163,9 @@ class Local:
 
     def query(self, text: str, parameters: Parameters) -> pa.Table:
         """Return the rows of a SQL text; parameters that it does not name are left out."""
+        self._asked += 1
+        if self._asked > _MOST and not self._has_views:
+            self._renew()
         for kernel in called(text):
             self._register(kernel)
         used = {name: value for name, value in parameters.items() if _names(text, name)}
