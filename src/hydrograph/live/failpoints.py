@@ -64,5 +64,12 @@ def _victims(mark: str) -> list[int]:
     """Return the processes below this one that run what is marked so."""
     import psutil  # only where something is to die
 
-    below = psutil.Process().children(recursive=True)
-    return [process.pid for process in below if any(mark in word for word in process.cmdline())]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            words = process.cmdline()
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue  # it has ended already
+        if any(mark in word for word in words):
+            found.append(process.pid)
+    return found
