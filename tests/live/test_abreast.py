@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
+from hydrograph.errors import RunError
+from hydrograph.live.abreast import Abreast
+from hydrograph.live.member import Member
 from hydrograph.live.units import Unit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def far(worked: Any) -> Member:
+    """Return a query that is not evaluated here."""
+    return cast("Member", SimpleNamespace(stepper=SimpleNamespace(placed=None), own=tuple, worked=worked))
+
+
+def test_queries_run_at_once_and_one_that_fails_fails_alone() -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def meets(*_: object) -> str:
+        both.wait()  # breaks unless the other one runs meanwhile
+        return threading.current_thread().name
+
+    def fails(*_: object) -> str:
+        meets()
+        raise RunError("no more memory")
+
+    abreast = Abreast()
+    try:
+        for _ in range(2):
+            results = abreast.start({"a": far(meets), "b": far(fails)}, [], cast("Any", {"a": None, "b": None}))
+            assert str(results["a"]()).startswith("hydrograph-query")
+            with pytest.raises(RunError, match="no more memory"):
+                results["b"]()
+    finally:
+        abreast.close()
+    alone = abreast.start({"a": far(lambda *_: "here")}, [], cast("Any", {"a": None}))
+    assert cast("Any", alone["a"]()) == "here"
 
 
 @pytest.mark.spark

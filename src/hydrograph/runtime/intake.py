@@ -16,7 +16,7 @@ from hydrograph.runtime.reads import Reads, reads_of
 from hydrograph.runtime.replay import Ranks
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_glance import glance
-from hydrograph.streams.formats.tnt_spark import NotAsExpectedError, looked_for
+from hydrograph.streams.formats.tnt_spark import NotAsExpectedError, sought
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.temporal import Instant
 
@@ -125,10 +125,10 @@ class Intake:
     def add_observed(self, program: Program) -> None:
         """Make the tables of texts so that the query which reads them observes the bounds; see `seen_by`."""
         for name, stream in self.streams.items():
-            read = _Read.of(program, name)
+            read = _Read.of(program, name, from_lines=True)
             frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
             for table in read.tables:
-                self.placed.add_frame(table.name, read.narrowed(frame, sought=True))
+                self.placed.add_frame(table.name, read.narrowed(frame))
 
     def seen_by(self, done: DataFrame) -> Bounds | None:
         """Return the bounds that a query has observed; None if they are not of this world."""
@@ -146,14 +146,14 @@ class Intake:
         """
         found = dict(guess)
         for name, stream in self.streams.items():
-            read = _Read.of(program, name)
+            read = _Read.of(program, name, from_lines=stream.manifest is None)
             if stream.manifest is not None:
                 self._name(program, chunks, ranks, read, sources.events_on_spark(stream, self.placed.session))
                 continue
             frame = sources.expected_on_spark(stream, self.placed.session, _SEEN, self.plan.t0, read.texts)
             try:
                 with sources.data_errors():
-                    done = self._name(program, chunks, ranks, read, read.narrowed(frame, sought=True), eager=True)
+                    done = self._name(program, chunks, ranks, read, read.narrowed(frame), eager=True)
             except NotAsExpectedError:
                 return None
             seen = self.seen_by(done)
@@ -182,7 +182,7 @@ class Intake:
             events = f"{table.name}_events"
             self.placed.add_frame(events, frame)
             columns = {column for place in places for column in place.columns} - _STAMPS
-            asked = () if eager and looked_for(read.texts) else sorted(read.predicates or ())
+            asked = () if read.is_chosen else sorted(read.predicates or ())
             query = prepared(table, events, chunks, sorted(columns), list(asked))
             given = replay.parameters(self.plan, program, ranks)
             done = self.placed.prepare(table.name, query, given, eager=eager)
@@ -202,14 +202,16 @@ class _Read:
     predicates: set[int] | None
     """Those it asks for, None where it asks for all."""
     texts: tuple[str, ...] | None
+    from_lines: bool
+    """Whether the rows come of lines that are looked through for these texts."""
 
     @classmethod
-    def of(cls, program: Program, stream: Iri) -> _Read:
+    def of(cls, program: Program, stream: Iri, *, from_lines: bool = False) -> _Read:
         tables = {t: list(reads_of(program, t.name)) for t in program.streams if t.stream == stream}
         asked = [place.predicate for places in tables.values() for place in places]
         predicates = None if None in asked else {predicate for predicate in asked if predicate is not None}
         texts = None if predicates is None else tuple(program.predicates[each] for each in sorted(predicates))
-        return cls(tables, predicates, texts)
+        return cls(tables, predicates, texts, from_lines)
 
     @property
     def places(self) -> int:
@@ -223,12 +225,17 @@ class _Read:
     def done(self) -> list[StreamInput]:
         return [table for table in self.tables if table.set_making is SetMaking.DONE]
 
-    def narrowed(self, frame: DataFrame, *, sought: bool = False) -> DataFrame:
-        """Return the rows and columns that are read, a column null where only rows of other predicates need it.
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the reader leaves out lines without the predicates.
 
-        Where lines were `sought` for their predicates, the few others left do no harm: every pattern asks for its own
-        anyhow, and a filter here would take each line apart twice.
+        Those that have one in a literal do no harm: every pattern asks for its own anyhow, and a filter here would take
+        each line apart twice.
         """
+        return self.from_lines and sought(self.texts) is not None
+
+    def narrowed(self, frame: DataFrame) -> DataFrame:
+        """Return the rows and columns that are read, a column null where only rows of other predicates need it."""
         from pyspark.sql import functions as f
 
         places = [place for places in self.tables.values() for place in places]
@@ -243,6 +250,6 @@ class _Read:
             everywhere = column in _TRIPLE or asking == self.predicates
             asked = f.col("p_id").isin(*sorted(each for each in asking if each is not None))
             kept.append(f.col(column) if everywhere else f.when(asked, f.col(column)).alias(column))
-        if not (sought and looked_for(self.texts)):
+        if not self.is_chosen:
             frame = frame.where(f.col("p_id").isin(*sorted(self.predicates)))
         return frame.select(*kept)

@@ -190,16 +190,19 @@ def _with_any(read: DataFrame, predicates: tuple[str, ...] | None) -> DataFrame:
     """Return the lines in which one of a few predicates stands, or all lines."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if not looked_for(predicates):
+    texts = sought(predicates)
+    if texts is None:
         return read
-    assert predicates is not None
-    tests = [F.contains(F.col("line"), F.lit(f" {text} ")) for text in predicates]
+    tests = [F.contains(F.col("line"), F.lit(f" {text} ")) for text in texts]
     return read.where(reduce(or_, tests, F.lit(False)))  # noqa: FBT003
 
 
-def looked_for(predicates: tuple[str, ...] | None) -> bool:
-    """Whether lines without these predicates are left out; a line may have one in a literal, and be left in."""
-    return predicates is not None and len(predicates) <= _SOUGHT
+def sought(predicates: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the predicates without which a line is left out; None where all lines stay.
+
+    A line may have one in a literal, and stay as well.
+    """
+    return predicates if predicates is not None and len(predicates) <= _SOUGHT else None
 
 
 def triples(spark: SparkSession, scopes: dict[str, str]) -> DataFrame:
