@@ -92,6 +92,8 @@ class Outcome(_Record):
     executions: int = 0
     elements: int = 0
     triples: int = 0
+    static: int = 0
+    """Triples of static data."""
     rate: float | None = None
     """Triples a second that were really handed over."""
     executions_rate: float | None = None
@@ -99,6 +101,7 @@ class Outcome(_Record):
     last_result: float | None = None
     """Milliseconds from the start to the last row."""
     delay_median: float | None = None
+    """Milliseconds, where elements came at a pace of their own."""
     delay_95: float | None = None
     memory_peak: float | None = None
     """Megabytes of the process tree."""

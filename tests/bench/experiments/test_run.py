@@ -110,6 +110,9 @@ def test_a_run_judges_every_window_and_speed_is_compared_only_where_answers_are_
     assert windows[0].model_dump(include={"t", "open", "close", "content", "expected", "actual"}) == {
         "t": 2000, "open": 0, "close": 2000, "content": 4, "expected": 4, "actual": 4,
     }  # fmt: skip
+    # As fast as elements are taken, delay is the length of a queue.
+    assert [each.delay_median is None for each in found] == [True, True, False, False]
+    assert {each.static for each in found} == {1}
     assert found[-1].executions_rate is not None
     assert found[-1].executions == 5
     assert {each.query for each in read(folder) if isinstance(each, QueryFacts)} == {"all", "none"}
@@ -217,6 +220,13 @@ def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) 
         pairs = {(each.one, each.other) for each in read(folder) if isinstance(each, Mismatch)}
         assert pairs == {("oxigraph", "oxigraph-periodic"), ("oxigraph-periodic", "oxigraph")}
         assert kinds(folder)[Mismatch] == 4
+    strict = {each.comparable for each in read(folder) if isinstance(each, Mismatch) and each.query == "all"}
+    assert strict == {False}
+    file.write_text("comparable = 1.0\n" + file.read_text())
+    lenient = file.parent / "lenient"
+    play_experiment(read_experiment(str(file), only=["right"]), lenient)
+    compare_run(lenient, lenient)
+    assert all(each.comparable for each in read(lenient) if isinstance(each, Mismatch))
 
 
 def test_data_that_is_not_there_is_said(file: Path) -> None:

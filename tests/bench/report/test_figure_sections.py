@@ -73,6 +73,21 @@ def test_throughput_against_static_size_and_number_of_queries() -> None:
     assert points(many.panels[0].series[0]) == ((1, 100), (2, 50))
 
 
+def test_static_size_in_triples_where_what_is_swept_makes_it() -> None:
+    sizes = {500: 61_000, 1000: 120_000}
+    page = shown(
+        outcome(key(engine, test="size", users=users, speed=speed), executions_rate=1e6 / users, static=size)
+        for engine in ("a", "b")
+        for users, size in sizes.items()
+        for speed in (1, 2)
+    )
+    charts = {chart.x.label: chart for chart in blocks(section(page, "Scaling").blocks, Lines)}
+    assert [*charts] == ["speed", "users", "static triples"]
+    named = [series.name for series in charts["static triples"].panels[0].series]
+    assert named == ["a, speed 1", "a, speed 2", "b, speed 1", "b, speed 2"]
+    assert points(charts["static triples"].panels[0].series[0]) == ((61_000, 2000), (120_000, 1000))
+
+
 def test_copies_of_a_query_are_one_query_with_their_mean() -> None:
     records: list[Record] = [QueryFacts(test="many", query="q3/1", text="T")]
     for copies in (1, 2):

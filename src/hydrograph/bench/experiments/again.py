@@ -7,13 +7,10 @@ from pathlib import Path
 from hydrograph.bench.experiments.expect import expect
 from hydrograph.bench.experiments.folder import played_folders, read_record
 from hydrograph.bench.experiments.judging import judged, mismatches
-from hydrograph.bench.experiments.model import Test
 from hydrograph.bench.experiments.options import Options, label
 from hydrograph.bench.experiments.tables import write_tables
 from hydrograph.bench.experiments.written import Results
 from hydrograph.bench.results import ORIGIN, RESULTS, Excluded, Functional, Held, QueryFacts, Record, read, read_origin
-
-_COMPARABLE = Test(name="").comparable
 
 
 def oracle_run(folder: Path, options: Options | None = None, *, profile: str | None = None) -> list[Path]:
@@ -57,7 +54,7 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
     with options.timed("judge"):
         for same in groups.values():
             if len(same) > 1:
-                written.add(mismatches(same, _COMPARABLE))
+                written.add(mismatches(same))
         write_tables(target)
     return written
 

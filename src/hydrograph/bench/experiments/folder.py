@@ -72,6 +72,8 @@ class Judging(_Record):
     after: int | None = None
     until: int | None = None
     gracious: bool = False
+    comparable: float = 0.02
+    """The mismatch up to which outputs are comparable."""
 
 
 class PlayedRecord(_Record):
@@ -91,6 +93,8 @@ class PlayedRecord(_Record):
     """The time of the first element of all streams: the start of the play, in event time."""
     speed: float | None = None
     """How many times as fast as event time it was played; None where the pace has nothing to do with it."""
+    hurried: bool = False
+    """Whether elements were handed over as fast as they were taken."""
     judging: Judging = Judging()
     seconds: float = 0.0
     elements: int = 0

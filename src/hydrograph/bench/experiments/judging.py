@@ -66,6 +66,8 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             seconds=record.seconds,
             executions=record.executions.get(name, 0),
             paced=record.measure != "cmet",
+            hurried=record.hurried,
+            static=_static_triples(record),
             last=handed[-1].at if handed and goes_by_hand_over(record) else None,
             elements=record.elements,
             triples=record.triples,
@@ -79,6 +81,12 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             words = f"the oracle can not answer: {failed.read_text('utf-8').strip()}"
             outcome = outcome.model_copy(update={"verdict": NOT_JUDGED, "words": words})
         yield outcome
+
+
+def _static_triples(record: PlayedRecord) -> int:
+    """Return the triples of the default graph, where worlds put all of theirs, or else of the named graphs."""
+    files = [record.static[""]] if "" in record.static else list(record.static.values())
+    return sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def _due(target: Path, query: str) -> Iterator[Due]:
@@ -149,7 +157,7 @@ class _Evidence:
         )
 
 
-def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
+def mismatches(places: Sequence[Path]) -> Iterator[Mismatch]:
     """Yield how much of each engine's output the others miss, for runs of one test, repetition and settings.
 
     An engine that refused a query has no output to compare.
@@ -165,6 +173,7 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
         }
         flat = {engine: [row for block in blocks for row in block] for engine, blocks in outputs.items()}
         one = records[0][1]
+        most = Fraction(one.judging.comparable).limit_denominator(10_000)
         for left, right in permutations(outputs, 2):
             pair = {engine: outputs[engine] for engine in (left, right)}
             yield Mismatch(
@@ -175,7 +184,7 @@ def mismatches(places: Sequence[Path], most: float) -> Iterator[Mismatch]:
                 one=left,
                 other=right,
                 value=float(mismatch(outputs[left], flat[right])),
-                comparable=comparable(pair, Fraction(most).limit_denominator(10_000)),
+                comparable=comparable(pair, most),
             )
 
 

@@ -47,7 +47,8 @@ def plan_runs(test: Test, data: Data, queries: Sequence[Posed], engine: str, rep
             streams={name: data.streams[name].location for name in read},
             static={name or "": place for name, place in data.static.items()},
             speed=test.play.speed if test.play.pace == "event-time" else None,
-            judging=Judging.model_validate(test.oracle.model_dump()),
+            hurried=test.play.pace == "fast",
+            judging=Judging.model_validate({**test.oracle.model_dump(), "comparable": test.comparable}),
         )
 
 

@@ -180,7 +180,7 @@ def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wro
     missing, extra = wrong
     right = sum(window.precision == window.recall == 1 for window in windows)
     verdict, phase, words = _verdict(trial, missing, extra)
-    delays = [window.delay for window in windows if window.delay is not None]
+    delays = [window.delay for window in windows if window.delay is not None and not trial.hurried]
     rows = [said for said in trial.said if said.rows]
     outcome = Outcome(
         key=trial.key,
@@ -200,6 +200,7 @@ def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wro
         executions=trial.executions,
         elements=trial.elements,
         triples=trial.triples,
+        static=trial.static,
         rate=_handed_rate(trial),
         executions_rate=trial.executions / trial.seconds if trial.seconds and not trial.paced else None,
         last_result=rows[-1].at if rows else None,

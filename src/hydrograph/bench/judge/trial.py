@@ -66,8 +66,11 @@ class Trial:
     executions: int = 0
     paced: bool = False
     """Whether the play says how often the query is executed; the number of executions a second is then no figure."""
+    hurried: bool = False
+    """Whether elements came as fast as they were taken: delays then say how many were waiting, and nothing else."""
     elements: int = 0
     triples: int = 0
+    static: int = 0
     samples: Sequence[Sample] = field(default_factory=tuple)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from hydrograph.bench.report.document import (
@@ -22,7 +23,7 @@ from hydrograph.bench.report.document import (
 )
 from hydrograph.bench.report.gather import Asked, Condition, Run, asked_of
 from hydrograph.bench.report.sections.measures import is_wide
-from hydrograph.bench.results import Outcome
+from hydrograph.bench.results import Outcome, Setting
 
 Measure = Callable[[Outcome], float | None]
 
@@ -33,6 +34,19 @@ _MEASURES: tuple[tuple[str, Format, str, Measure], ...] = (
     ("peak memory", "megabytes", "MB", lambda each: each.memory_peak),
 )
 
+_STATIC = "static triples"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """A number that differs between the conditions of a test."""
+
+    name: str
+    at: Mapping[Condition, float]
+    """Its values."""
+    beside: Mapping[Condition, Condition]
+    """What else is swept."""
+
 
 def scaling(run: Run) -> Section | None:
     """Return charts over each swept number, such as static size, number of queries, stations or input rate."""
@@ -41,67 +55,73 @@ def scaling(run: Run) -> Section | None:
 
 
 def _test(run: Run, test: str) -> Iterator[Block]:
-    conditions = [condition for condition in run.conditions if condition.test == test]
-    names = dict.fromkeys(name for condition in conditions for name, _ in condition.settings)
-    for name in names:
-        values = {value for c in conditions if (value := _value(c, name)) is not None}
+    for sweep in _sweeps(run, [condition for condition in run.conditions if condition.test == test]):
+        values = set(sweep.at.values())
         if len(values) < 2:
             continue
         options = []
         for query in run.queries:
-            panels = tuple(_panels(run, conditions, name, query))
+            panels = tuple(_panels(run, sweep, query))
             if panels:
-                caption = f"{query} in test {test} against {name}. Means over repetitions."
-                axis = Axis(name, "number", log=is_wide(values))
+                caption = f"{query} in test {test} against {sweep.name}. Means over repetitions."
+                axis = Axis(sweep.name, "number", log=is_wide(values))
                 options.append(Option(f"{query}, {test}", (Lines(caption, axis, panels, marks="both"),)))
         if options:
-            yield Choice(f"Query, against {name}", tuple(options))
+            yield Choice(f"Query, against {sweep.name}", tuple(options))
 
 
-def _panels(run: Run, conditions: list[Condition], name: str, query: str) -> Iterator[Panel]:
+def _sweeps(run: Run, conditions: list[Condition]) -> Iterator[_Sweep]:
+    """Yield what a test sweeps, and the size of its static data where that differs."""
+    for name in dict.fromkeys(name for condition in conditions for name, _ in condition.settings):
+        at = {c: value for c in conditions if (value := _value(c, name)) is not None}
+        yield _Sweep(name, at, {c: _without(c, {name}) for c in conditions})
+    static: dict[Condition, float] = {}
+    for asked, outcomes in run.outcomes.items():
+        if asked.condition in conditions:
+            static[asked.condition] = max(static.get(asked.condition, 0.0), *(float(each.static) for each in outcomes))
+    sizes: dict[str, dict[Setting, set[float]]] = {}
+    for condition, size in static.items():
+        for name, setting in condition.settings:
+            sizes.setdefault(name, {}).setdefault(setting, set()).add(size)
+    makes = {name for name, found in sizes.items() if len(set(map(frozenset, found.values()))) > 1}
+    if makes:
+        yield _Sweep(_STATIC, static, {c: _without(c, makes) for c in conditions})
+
+
+def _panels(run: Run, sweep: _Sweep, query: str) -> Iterator[Panel]:
     for label, form, unit, measure in _MEASURES:
-        if label == "input rate" and "rate" in name:
+        if label == "input rate" and "rate" in sweep.name:
             continue  # what was asked for is no finding
-        yield from _panel(run, conditions, name, query, (label, form, unit, measure))
+        yield from _panel(run, sweep, query, (label, form, unit, measure))
     held: dict[Asked, list[float]] = {}
     for each in run.held:
         held.setdefault(asked_of(each.key), []).append(each.rate)
-    series = _series(run, conditions, name, lambda condition, engine: held.get(Asked(condition, query, engine), []))
+    series = _series(run, sweep, lambda condition, engine: held.get(Asked(condition, query, engine), []))
     if series:
         yield Panel(Axis("highest rate held", "rate", "1/s", log=_wide(series)), series)
 
 
-def _panel(
-    run: Run,
-    conditions: list[Condition],
-    name: str,
-    query: str,
-    measured: tuple[str, Format, str, Measure],
-) -> Iterator[Panel]:
+def _panel(run: Run, sweep: _Sweep, query: str, measured: tuple[str, Format, str, Measure]) -> Iterator[Panel]:
     label, form, unit, measure = measured
 
     def values(condition: Condition, engine: str) -> list[float]:
         found = run.outcome(condition, query, engine)
         return [value for each in found if (value := measure(each)) is not None]
 
-    series = _series(run, conditions, name, values)
+    series = _series(run, sweep, values)
     if series:
         yield Panel(Axis(label, form, unit, log=_wide(series)), series)
 
 
-def _series(
-    run: Run, conditions: list[Condition], name: str, values: Callable[[Condition, str], list[float]]
-) -> tuple[Series, ...]:
-    """Return a series for each engine, and for each combination of what is swept beside `name`."""
-    rests = dict.fromkeys(_rest(condition, name) for condition in conditions)
+def _series(run: Run, sweep: _Sweep, values: Callable[[Condition, str], list[float]]) -> tuple[Series, ...]:
+    """Return a series for each engine, and for each combination of what is swept beside."""
     found = []
     for place, engine in enumerate(run.engines):
-        for rest in rests:
+        for rest in dict.fromkeys(sweep.beside.values()):
             points = [
                 (x, fmean(some))
-                for condition in conditions
-                if _rest(condition, name) == rest and (x := _value(condition, name)) is not None
-                if (some := values(condition, engine))
+                for condition, x in sweep.at.items()
+                if sweep.beside[condition] == rest and (some := values(condition, engine))
             ]
             if len(points) > 1:
                 label = ", ".join(filter(None, [engine, rest.label.removeprefix(", ")]))
@@ -109,8 +129,8 @@ def _series(
     return tuple(found)
 
 
-def _rest(condition: Condition, name: str) -> Condition:
-    return Condition("", tuple(each for each in condition.settings if each[0] != name))
+def _without(condition: Condition, names: set[str]) -> Condition:
+    return Condition("", tuple(each for each in condition.settings if each[0] not in names))
 
 
 def _value(condition: Condition, name: str) -> float | None:
