@@ -107,6 +107,8 @@ def test_delays_count_from_the_close_or_from_the_element_that_shows_it() -> None
     by_close = judge(Trial(key=KEY, due=DUE, said=answers, due_at=from_close()))
     assert [window.delay for window in by_close.windows] == [300, 100, 50, 50]
     assert (by_close.outcome.delay_median, by_close.outcome.last_result) == (75, 4050)
+    hurried = judge(Trial(key=KEY, due=DUE, said=answers, due_at=from_close(), hurried=True))
+    assert (hurried.outcome.delay_median, hurried.outcome.delay_95, hurried.outcome.last_result) == (None, None, 4050)
     handed = [Handed(Iri("urn:s"), Element.of(t, t), 0, at) for t, at in ((500, 500.0), (1100, 1290.0), (2500, 2080.0))]
     by_trigger = judge(Trial(key=KEY, due=DUE, said=answers, due_at=from_trigger(handed)))
     # Nothing shows that the last two are over but the end of the stream.
