@@ -29,6 +29,7 @@ from hydrograph.live.status import read_status
 from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement import spark as spark_placement
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import plan
@@ -172,7 +173,7 @@ def through_spark(history: History, placed: Local | Spark, session: SparkSession
 
 def check(seed: int, placement: str, session: SparkSession, root: Path) -> int:
     history = random_history(seed)
-    with Local(threads=1, small=True) as local, Spark(session) as spark:
+    with Local(threads=1, small=True) as local, Spark(session, moving=True) as spark:
         expected = replayed(history.case, local)
         local.forget()
         found = through_spark(history, spark if placement == "spark" else local, session, root)
@@ -183,8 +184,9 @@ def check(seed: int, placement: str, session: SparkSession, root: Path) -> int:
 @pytest.mark.spark
 @pytest.mark.parametrize(("placement", "seed"), QUICK)
 def test_a_random_history_gives_on_spark_what_replay_gives(
-    placement: str, seed: int, tmp_path: Path, spark: SparkSession
+    placement: str, seed: int, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(spark_placement, "_SMALL", 0)  # as windows of many rows
     assert check(seed, placement, spark, tmp_path)
 
 

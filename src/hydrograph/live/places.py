@@ -53,7 +53,7 @@ class Places:
     def on_spark(self, name: str) -> Spark:
         """Return a place on Spark, instead of the one that the query had."""
         stack = ExitStack()
-        placed = stack.enter_context(Spark(self.session()))
+        placed = stack.enter_context(Spark(self.session(), moving=True))
         self._take(name, stack)
         return placed
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Parameters = Mapping[str, int | str]
+_SMALL = 64 * 1024
+"""Bytes of a table up to which its rows may be part of a plan."""
+_SETTING = Lock()
+"""Held while a setting of a session differs for a moment: queries run side by side in one session."""
 
 
 class Spark:
@@ -27,9 +33,15 @@ class Spark:
 
     target = Target.SPARK
 
-    def __init__(self, session: SparkSession) -> None:
-        """Use `session`; it is never stopped here, and its settings stay as they are."""
+    def __init__(self, session: SparkSession, *, moving: bool = False) -> None:
+        """Use `session`; it is never stopped here, and its settings stay as they are.
+
+        `moving` is for tables that come anew with every batch: their rows are left to tasks. By itself Spark makes rows
+        of up to 48 MB a part of the plan, which is then filtered, hashed and compared in the driver: a three-way join
+        over 100,000 rows took seconds to plan.
+        """
         self.session = session
+        self._moving = moving
         self.prefix = f"hydrograph_{uuid4().hex[:12]}_"
         self._views: list[str] = []
         self._cached: list[DataFrame] = []
@@ -55,7 +67,13 @@ class Spark:
     def add_table(self, name: str, rows: pa.Table) -> None:
         """Name rows that stand in the driver's memory."""
         # In one piece: PySpark takes an empty piece for the end of the table.
-        self.add_frame(name, self.session.createDataFrame(rows.combine_chunks()))
+        whole = rows.combine_chunks()
+        if not self._moving:
+            self.add_frame(name, self.session.createDataFrame(whole))
+            return
+        with self._set("spark.sql.execution.arrow.localRelationThreshold", str(_SMALL)):
+            frame = self.session.createDataFrame(whole)
+        self.add_frame(name, frame)
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Keep a frame in memory, or on disk where that is too small, for the time of the run."""
@@ -117,13 +135,19 @@ class Spark:
 
     def _checkpoint(self, rows: DataFrame, *, eager: bool) -> DataFrame:
         # A checkpoint keeps constraints that name columns it no longer has, and a union of such rows fails to plan.
-        setting = "spark.sql.constraintPropagation.enabled"
-        before = str(self.session.conf.get(setting, "true"))
-        self.session.conf.set(setting, "false")
-        try:
+        with self._set("spark.sql.constraintPropagation.enabled", "false"):
             return rows.localCheckpoint(eager=eager)
-        finally:
-            self.session.conf.set(setting, before)
+
+    @contextmanager
+    def _set(self, name: str, value: str) -> Iterator[None]:
+        """Let a setting of the session be another for a moment."""
+        with _SETTING:
+            before = self.session.conf.get(name)
+            self.session.conf.set(name, value)
+            try:
+                yield
+            finally:
+                self.session.conf.set(name, str(before))
 
     def in_parts(self, frame: DataFrame, at_once: int) -> Iterator[tuple[int, pa.Table]]:
         """Give the rows of a frame by ascending ranks `r`, about `at_once` of them in the driver's memory at a time.
