@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
 import pytest
 
 from hydrograph import api
@@ -17,7 +16,6 @@ from hydrograph.errors import RunError
 from hydrograph.live.abreast import Abreast
 from hydrograph.live.member import Member
 from hydrograph.live.units import Unit
-from hydrograph.runtime.placement.spark import Spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,17 +75,3 @@ def test_queries_side_by_side_on_spark(tmp_path: Path, spark: SparkSession) -> N
     assert len(units) == 3
     assert len(expected) > 3
     assert all(found == expected for found in units.values())
-
-
-@pytest.mark.spark
-def test_rows_that_come_with_every_batch_are_no_part_of_plans(spark: SparkSession) -> None:
-    many = pa.table({"a": pa.array(range(100_000))})
-    name = "spark.sql.execution.arrow.localRelationThreshold"
-    before = spark.conf.get(name)
-    with Spark(spark, moving=True) as placed:
-        for rows, node in ((many, "LogicalRDD"), (many.slice(0, 10), "LocalRelation"), (many.slice(0, 0), "Local")):
-            placed.add_table("moving", rows)
-            frame = spark.sql("SELECT SUM(a) AS n, COUNT(*) AS c FROM moving")
-            assert node in str(frame._jdf.queryExecution().analyzed())
-            assert frame.collect()[0].c == rows.num_rows
-    assert spark.conf.get(name) == before

@@ -105,13 +105,17 @@ def kill_executors(root: Path, seed: int, tally: Tally) -> None:
                 before = site.begun
                 site.give(1)
             time.sleep(0.2)
+        ended = driver.poll() is not None
         driver.terminate()
         _, err = driver.communicate(timeout=_PATIENCE)
     struck = err.count(STRUCK)
     tally.kills += struck
     if driver.returncode or struck < len(POINTS):
         tally.problems.append(f"executors, seed {seed}: exit {driver.returncode}, {struck} killed\n{err}")
-    tally.judge(site, f"executors, seed {seed}")
+    if ended:
+        tally.judge(site, f"executors, seed {seed}")
+    else:  # on a machine that is too busy; what is not reported yet is not lost
+        tally.finish(site, f"executors, seed {seed}, after {2 * _PATIENCE:.0f} s")
 
 
 def _accident(happens: Callable[[Site, int], str | None]) -> Callable[[Path, int, Tally], None]:

@@ -17,6 +17,7 @@ from hydrograph.compile.program import Program
 from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
 from hydrograph.runtime.placement.drive import drive
+from hydrograph.runtime.placement.opaque import opaque
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +39,7 @@ class Spark:
 
         `moving` is for tables that come anew with every batch: their rows are left to tasks. By itself Spark makes rows
         of up to 48 MB a part of the plan, which is then filtered, hashed and compared in the driver: a three-way join
-        over 100,000 rows took seconds to plan.
+        over 100,000 rows took seconds to plan. The numbers of a run are kept out of Spark's code, see `opaque`.
         """
         self.session = session
         self._moving = moving
@@ -114,7 +115,7 @@ class Spark:
         return collect(self._frame(query, parameters))
 
     def _frame(self, query: exp.Query, given: Parameters) -> DataFrame:
-        text = print_sql(query, self.target)
+        text = print_sql(opaque(query) if self._moving else query, self.target)
         for kernel in called(text):
             register(self.session, kernel)
         return self.session.sql(text, args=dict(given))
