@@ -277,13 +277,27 @@ def _java_error(error: Exception) -> RunError | None:
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
     if isinstance(error, Py4JJavaError):
-        return RunError(f"Spark failed: {str(error.java_exception).strip().splitlines()[0][:500]}")
+        return RunError(f"Spark failed: {_cause(str(error))}")
     if isinstance(error, Py4JError | ConnectionError):
         return RunError(
             "Spark's Java process does not answer any more: it was killed, or has run out of memory; "
             "start again, nothing is lost"
         )
     return None
+
+
+def _cause(trace: str) -> str:
+    r"""Return what a trace of Java's calls says is behind it all: its last cause, or its own first words.
+
+    >>> _cause("An error occurred while calling o7.f.\n: a.B: late\n\tat x\nCaused by: a.C: no room\n\tat y")
+    'a.C: no room'
+    >>> _cause("An error occurred while calling o7.f.\n: a.B: late\n\tat x")
+    'a.B: late'
+    """
+    lines = trace.strip().splitlines()
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    own = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return (causes[-1:] or own[:1] or lines[:1] or ["it does not say why"])[0].strip()[:500]
 
 
 def query_error(query: StreamingQuery) -> RunError:

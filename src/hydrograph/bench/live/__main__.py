@@ -53,10 +53,7 @@ def main(
     if others:
         _others(seconds, rate, engines, queries)
     if changes:
-        for placement in placements:
-            for query in CHANGING:
-                found = measure_changes(query, rate, seconds, placement=placement)
-                click.echo(f"{placement} {query}, from element to answer: {_words(found)}")
+        _changes(seconds, rate, placements)
     if watdiv:
         with _shop(shop, rate) as world:
             _watdiv(world, placements)
@@ -89,6 +86,16 @@ def _others(seconds: int, rate: int, engines: tuple[str, ...], queries: tuple[st
             except RunError as error:
                 words = str(error)
             click.echo(f"{engine} {query}: {words}")
+
+
+def _changes(seconds: int, rate: int, placements: tuple[str, ...]) -> None:
+    for placement in placements:
+        for query in CHANGING:
+            try:
+                words = _words(measure_changes(query, rate, seconds, placement=placement))
+            except RunError as error:  # on Spark every report is evaluated whole, and there is one for each element
+                words = str(error)
+            click.echo(f"{placement} {query}, from element to answer: {words}")
 
 
 @contextmanager
