@@ -75,3 +75,24 @@ def test_queries_side_by_side_on_spark(tmp_path: Path, spark: SparkSession) -> N
     assert len(units) == 3
     assert len(expected) > 3
     assert all(found == expected for found in units.values())
+
+
+@pytest.mark.spark
+def test_texts_of_a_query_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    """A filter's text stands beside the times of a batch, and is none of the numbers that change with it."""
+    kept = 'CONTAINS(STR(?b), "x") && STR(?b) != "x3"'
+    text = f"""SELECT ?b FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 2s STEP 1s]
+        {{ WINDOW <urn:w> {{ ?a <urn:p> ?b FILTER({kept}) }} }}"""
+    found: list[tuple[int, int]] = []
+    live = api.query(text).start(
+        {"urn:s": "push:"},
+        checkpoint=tmp_path / "checkpoint",
+        placement="spark",
+        session=spark,
+        on_unit=lambda unit: found.append((unit.report.t, len(unit.report.rows))),
+    )
+    for t in range(0, 4000, 500):
+        live.streams["urn:s"].send(t, f'<urn:a> <urn:p> "{"x" if t % 1000 else "y"}{t // 500}" .')
+    live.streams["urn:s"].end()
+    assert live.wait(300)
+    assert found == [(2000, 1), (3000, 1), (4000, 2), (5000, 1)]

@@ -26,6 +26,7 @@ from hydrograph.live.inputs import Input
 from hydrograph.live.progress import Stopwatch
 from hydrograph.live.runner import Runner
 from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.runtime.placement.spark import cause_of
 from hydrograph.streams.schema import EVENTS, ddl
 
 if TYPE_CHECKING:
@@ -277,27 +278,13 @@ def _java_error(error: Exception) -> RunError | None:
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
     if isinstance(error, Py4JJavaError):
-        return RunError(f"Spark failed: {_cause(str(error))}")
+        return RunError(f"Spark failed: {cause_of(str(error))}")
     if isinstance(error, Py4JError | ConnectionError):
         return RunError(
             "Spark's Java process does not answer any more: it was killed, or has run out of memory; "
             "start again, nothing is lost"
         )
     return None
-
-
-def _cause(trace: str) -> str:
-    r"""Return what a trace of Java's calls says is behind it all: its last cause, or its own first words.
-
-    >>> _cause("An error occurred while calling o7.f.\n: a.B: late\n\tat x\nCaused by: a.C: no room\n\tat y")
-    'a.C: no room'
-    >>> _cause("An error occurred while calling o7.f.\n: a.B: late\n\tat x")
-    'a.B: late'
-    """
-    lines = trace.strip().splitlines()
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    own = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
-    return (causes[-1:] or own[:1] or lines[:1] or ["it does not say why"])[0].strip()[:500]
 
 
 def query_error(query: StreamingQuery) -> RunError:

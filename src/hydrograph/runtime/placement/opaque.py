@@ -7,7 +7,7 @@ whose index depends on a row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sqlglot import exp
 
@@ -21,11 +21,14 @@ _APART = (exp.Query, exp.AggFunc, exp.Window, exp.Anonymous)
 """What has rows of its own, or may have: a function that is not known may be an aggregate."""
 
 
-def opaque(query: exp.Query) -> exp.Query:
-    """Return a query that says the same, its parameters hidden where a row with a time or a rank is at hand."""
+def opaque(query: exp.Query, numbers: Collection[str]) -> exp.Query:
+    """Return a query that says the same, its parameters hidden where a row with a time or a rank is at hand.
+
+    Only `numbers` are: texts are the same in every run, and Spark hands them over beside the code.
+    """
     hidden = query.copy()
     for place in list(hidden.find_all(exp.Placeholder)):
-        column = _near(place)
+        column = _near(place) if place.name in numbers else None
         if column is not None:
             place.replace(_element(place.copy(), column.copy()))
     return hidden
@@ -40,9 +43,10 @@ def _element(value: Sql, column: Sql) -> Sql:
 def _near(place: exp.Expr) -> exp.Column | None:
     """Return a column of integers in the smallest expression around a parameter that has one."""
     around = place.parent
-    while around is not None and not isinstance(around, exp.Select):
-        for column in _columns(around):
-            return column
+    while around is not None and not isinstance(around, exp.Query):
+        found = next(_columns(around), None)
+        if found is not None:
+            return found
         around = around.parent
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -69,10 +69,8 @@ class Spark:
         """Name rows that stand in the driver's memory."""
         # In one piece: PySpark takes an empty piece for the end of the table.
         whole = rows.combine_chunks()
-        if not self._moving:
-            self.add_frame(name, self.session.createDataFrame(whole))
-            return
-        with self._set("spark.sql.execution.arrow.localRelationThreshold", str(_SMALL)):
+        apart = self._set("spark.sql.execution.arrow.localRelationThreshold", str(_SMALL))
+        with apart if self._moving else nullcontext():
             frame = self.session.createDataFrame(whole)
         self.add_frame(name, frame)
 
@@ -115,7 +113,9 @@ class Spark:
         return collect(self._frame(query, parameters))
 
     def _frame(self, query: exp.Query, given: Parameters) -> DataFrame:
-        text = print_sql(opaque(query) if self._moving else query, self.target)
+        if self._moving:
+            query = opaque(query, {name for name, value in given.items() if isinstance(value, int)})
+        text = print_sql(query, self.target)
         for kernel in called(text):
             register(self.session, kernel)
         return self.session.sql(text, args=dict(given))
@@ -185,11 +185,12 @@ def register(session: SparkSession, kernel: Kernel) -> None:
 
 def collect(frame: DataFrame) -> pa.Table:
     """Return all rows; a failed job becomes one clear error."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         return frame.toArrow()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:  # the second where it fails while rows are handed over
         raise run_error(error) from None
 
 
@@ -206,5 +207,18 @@ def run_error(error: Exception) -> Exception:
     """Return the error of a failed Spark job: what is wrong with the data, if that is why it failed."""
     from hydrograph.streams.formats.tnt_spark import data_error
 
-    words = str(error).strip().splitlines()
-    return data_error(error) or RunError(f"the Spark job failed: {words[0][:500] if words else type(error).__name__}")
+    return data_error(error) or RunError(f"the Spark job failed: {cause_of(str(error)) or type(error).__name__}")
+
+
+def cause_of(trace: str) -> str:
+    r"""Return what stands behind an error of Java, by its trace: the last cause, or the error's own first words.
+
+    >>> cause_of("An error occurred while calling o7.f.\n: a.B: late\n\tat x\nCaused by: a.C: no room\n\tat y")
+    'a.C: no room'
+    >>> cause_of("An error occurred while calling o7.f.\n: a.B: late\n\tat x"), cause_of("[DIVIDE_BY_ZERO] No.\nat z")
+    ('a.B: late', '[DIVIDE_BY_ZERO] No.')
+    """
+    lines = trace.strip().splitlines()
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    own = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return next(iter([*causes[-1:], *own, *lines]), "").strip()[:500]
