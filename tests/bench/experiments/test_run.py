@@ -226,7 +226,7 @@ def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) 
     lenient = file.parent / "lenient"
     play_experiment(read_experiment(str(file), only=["right"]), lenient)
     compare_run(lenient, lenient)
-    assert all(each.comparable for each in read(lenient) if isinstance(each, Mismatch))
+    assert {each.comparable for each in read(lenient) if isinstance(each, Mismatch) and each.query == "all"} == {True}
 
 
 def test_data_that_is_not_there_is_said(file: Path) -> None:

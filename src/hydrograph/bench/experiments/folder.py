@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hydrograph.bench.engines.resources import Sample
 from hydrograph.bench.engines.session import Played
 from hydrograph.bench.judge.blocks import Block
+from hydrograph.bench.judge.mismatch import COMPARABLE
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.oracle.slide import RowText
 from hydrograph.bench.results import Setting
@@ -72,8 +73,7 @@ class Judging(_Record):
     after: int | None = None
     until: int | None = None
     gracious: bool = False
-    comparable: float = 0.02
-    """The mismatch up to which outputs are comparable."""
+    comparable: float = COMPARABLE
 
 
 class PlayedRecord(_Record):

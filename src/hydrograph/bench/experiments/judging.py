@@ -43,6 +43,7 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
     samples = read_samples(place)
     handed = _handed(place, record)
     due_at = _due_at(record, handed)
+    static = _static_triples(record)
     for name in record.questions:
         key = Key(
             test=record.test,
@@ -67,7 +68,7 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             executions=record.executions.get(name, 0),
             paced=record.measure != "cmet",
             hurried=record.hurried,
-            static=_static_triples(record),
+            static=static,
             last=handed[-1].at if handed and goes_by_hand_over(record) else None,
             elements=record.elements,
             triples=record.triples,

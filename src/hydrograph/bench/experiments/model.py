@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from hydrograph.bench.judge.mismatch import COMPARABLE
 from hydrograph.bench.results import Setting
 from hydrograph.errors import UsageError
 from hydrograph.worlds.settings import Length
@@ -164,7 +165,7 @@ class Test(_Part):
     """What the user has to give with -D; the test is left out while it is empty."""
     only_right: str | None = None
     """A test whose queries must have been right, with results, on all engines; others are excluded."""
-    comparable: float = Field(default=0.02, ge=0, le=1)
+    comparable: float = Field(default=COMPARABLE, ge=0, le=1)
     """The mismatch up to which outputs are comparable."""
     held_from: float = Field(default=10, gt=0)
     held_to: float = Field(default=100_000, gt=0)

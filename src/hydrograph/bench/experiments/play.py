@@ -47,7 +47,7 @@ def plan_runs(test: Test, data: Data, queries: Sequence[Posed], engine: str, rep
             streams={name: data.streams[name].location for name in read},
             static={name or "": place for name, place in data.static.items()},
             speed=test.play.speed if test.play.pace == "event-time" else None,
-            hurried=test.play.pace == "fast" or (test.play.pace == "step" and not _is_stepwise(test, engine)),
+            hurried=test.play.pace in ("fast", "step") and not _is_stepwise(test, engine),
             judging=Judging.model_validate({**test.oracle.model_dump(), "comparable": test.comparable}),
         )
 
@@ -134,8 +134,7 @@ def _is_stepwise(test: Test, name: str) -> bool:
 
     One that only executes when windows close would wait for it for ever.
     """
-    engine = registry.known(name)
-    return test.play.pace == "step" and engine is not None and engine.eager
+    return test.play.pace == "step" and registry.engine(name).eager
 
 
 def _paces(play: PlayPart, data: Data, streams: Mapping[Iri, Sequence[Element]], seed: int) -> dict[Iri, Pace]:

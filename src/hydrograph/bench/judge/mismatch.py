@@ -16,6 +16,8 @@ from typing import TypeVar
 
 Element = TypeVar("Element", bound=Hashable)
 Blocks = Sequence[Sequence[Element]]
+COMPARABLE = 0.02
+"""The mismatch up to which outputs are comparable, unless an experiment says otherwise."""
 
 
 def eager(rows: Sequence[Element]) -> list[tuple[Element]]:
