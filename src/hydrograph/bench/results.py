@@ -202,7 +202,16 @@ class Excluded(_Record):
     why: str
 
 
-Record: TypeAlias = QueryFacts | Outcome | Window | Sampled | Mismatch | Held | Functional | Excluded
+class Absent(_Record):
+    """An engine that a test asks for and that can not be run here, and why."""
+
+    record: Literal["absent"] = "absent"
+    test: str
+    engine: str
+    why: str
+
+
+Record: TypeAlias = QueryFacts | Outcome | Window | Sampled | Mismatch | Held | Functional | Excluded | Absent
 _RECORDS: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
 

@@ -14,10 +14,12 @@ from hydrograph.bench.experiments.again import compare_run, oracle_run
 from hydrograph.bench.experiments.data import prepare
 from hydrograph.bench.experiments.folder import played_folders, read_record
 from hydrograph.bench.experiments.model import read_experiment
+from hydrograph.bench.experiments.options import Options
 from hydrograph.bench.experiments.origin import begin
 from hydrograph.bench.experiments.run import play_experiment, run_experiment
 from hydrograph.bench.experiments.summary import gauge, summary_lines
 from hydrograph.bench.results import (
+    Absent,
     Excluded,
     Functional,
     Held,
@@ -227,6 +229,42 @@ def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) 
     play_experiment(read_experiment(str(file), only=["right"]), lenient)
     compare_run(lenient, lenient)
     assert {each.comparable for each in read(lenient) if isinstance(each, Mismatch) and each.query == "all"} == {True}
+
+
+def test_an_engine_that_is_absent_is_left_out_aloud_and_excludes_no_query(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = f"cqels:{file.parent / 'gone'}"
+    monkeypatch.setattr("hydrograph.bench.functional.suite.functional", lambda _: [])
+    suite = '[[test]]\nname = "suite"\nmeasure = "functional"\n'
+    file.write_text(TEXT.replace("ENGINE", gone) + suite)
+    folder = file.parent / "run"
+    said: list[str] = []
+    for _ in range(2):
+        run_experiment(read_experiment(str(file)), folder, Options(say=said.append))
+        absent = [(each.test, each.engine) for each in read(folder) if isinstance(each, Absent)]
+        assert sorted(absent) == [("fast", gone), ("right", gone), ("suite", gone)]
+    assert [line for line in said if line.startswith(f"right: {gone} is left out: ")]
+    assert [(each.query, each.why) for each in read(folder) if isinstance(each, Excluded)] == [("none", "no results")]
+    assert {(each.key.test, each.key.engine, each.verdict) for each in outcomes(folder)} == {
+        ("right", "oxigraph", "ok"),
+        ("fast", "oxigraph", "ok"),
+    }
+    assert any(line.startswith(f"fast, {gone}: left out: ") for line in summary_lines([folder]))
+    compare_run(folder, folder)
+    assert kinds(folder)[Absent] == 3
+    run_experiment(read_experiment(str(file), ["engines=oxigraph"]), folder)  # who is absent is found out anew
+    assert Absent not in kinds(folder)
+
+
+def test_what_can_not_be_played_alone_is_said(file: Path) -> None:
+    with pytest.raises(UsageError, match="functional can not be played alone: .* say `hydrograph bench run`"):
+        play_experiment(read_experiment("functional"), file.parent / "run")
+    file.write_text(file.read_text() + '[[test]]\nname = "suite"\nmeasure = "functional"\n')
+    said: list[str] = []
+    some = read_experiment(str(file), only=["right", "suite"])
+    assert play_experiment(some, file.parent / "run", Options(say=said.append)) == 1
+    assert said[0] == "test suite is left out: `hydrograph bench run` plays and judges it in one"
 
 
 def test_data_that_is_not_there_is_said(file: Path) -> None:

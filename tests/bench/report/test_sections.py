@@ -14,6 +14,7 @@ from hydrograph.bench.report.document import (
 )
 from hydrograph.bench.report.gather import collect
 from hydrograph.bench.results import (
+    Absent,
     Excluded,
     Functional,
     Held,
@@ -102,6 +103,19 @@ def test_total_valid_and_successful_queries() -> None:
     totals, excluded = blocks(section(page, "Queries answered").blocks, Table)
     assert rows(totals) == (("t", "a", 3, 2, 2, 1), ("t", "b", 3, 2, 2, 2), ("t", "all engines", 3, 2, 2, 1))
     assert rows(excluded) == (("t", "q2", "a: wrong"),)
+
+
+def test_engines_that_were_not_there_are_listed_unless_they_were_asked_after_all() -> None:
+    page = shown(
+        [
+            Absent(test="t", engine="b", why="no node"),
+            Absent(test="t", engine="c", why="no java"),
+            outcome(key("a", "q1"), non_empty=2),
+            outcome(key("c", "q1"), non_empty=2),
+        ]
+    )
+    _, absent = blocks(section(page, "Queries answered").blocks, Table)
+    assert rows(absent) == (("t", "b", "no node"),)
 
 
 def test_failures_are_counted_by_cause_and_cited_by_word() -> None:

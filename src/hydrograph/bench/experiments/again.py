@@ -10,7 +10,18 @@ from hydrograph.bench.experiments.judging import judged, mismatches
 from hydrograph.bench.experiments.options import Options, label
 from hydrograph.bench.experiments.tables import write_tables
 from hydrograph.bench.experiments.written import Results
-from hydrograph.bench.results import ORIGIN, RESULTS, Excluded, Functional, Held, QueryFacts, Record, read, read_origin
+from hydrograph.bench.results import (
+    ORIGIN,
+    RESULTS,
+    Absent,
+    Excluded,
+    Functional,
+    Held,
+    QueryFacts,
+    Record,
+    read,
+    read_origin,
+)
 
 
 def oracle_run(folder: Path, options: Options | None = None, *, profile: str | None = None) -> list[Path]:
@@ -28,7 +39,8 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
     kept: list[Record] = []
     if (folder / RESULTS).exists():
         # What is not judged from what was played stays; the highest rate is one of the habits it was found by.
-        stays = QueryFacts | Excluded | Functional | Held if profile is None else QueryFacts | Excluded | Functional
+        stays = QueryFacts | Excluded | Absent | Functional
+        stays = stays | Held if profile is None else stays
         kept = [each for each in read(folder) if isinstance(each, stays)]
     target.mkdir(parents=True, exist_ok=True)
     if target != folder:

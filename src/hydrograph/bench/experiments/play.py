@@ -74,15 +74,6 @@ def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed]
         for name, question in planned.questions.items()
         if question.asked is not None
     }
-    absent = registry.missing(planned.engine)
-    if absent is not None:
-        unsaid |= {
-            name: Ending(
-                verdict=Verdict.NOT_SUPPORTED, phase=Phase.REGISTRATION, words=f"the engine is absent: {absent}"
-            )
-            for name in asked
-        }
-        asked = {}
     streams = {Iri(name): elements(name, data.streams[name].location) for name in planned.streams}
     played = _run(test, data, planned, asked, streams) if asked else Played()
     endings = {

@@ -20,16 +20,20 @@ from hydrograph.bench.experiments.play import plan_runs, play
 from hydrograph.bench.experiments.queries import Posed, bound, facts, posed
 from hydrograph.bench.experiments.tables import write_tables
 from hydrograph.bench.experiments.written import Results, compared_of, identity
-from hydrograph.bench.results import Mismatch, Outcome, Record, Sampled, Window
+from hydrograph.bench.results import Absent, Mismatch, Outcome, Record, Sampled, Window
+from hydrograph.errors import UsageError
 from hydrograph.worlds.queries.load import about_set
+
+
+_RACE = "what its windows hold depends on how fast that is"
 
 
 def run_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> None:
     """Run what is not in the folder yet, and write the results as Parquet too in the end."""
     options = options or Options()
     begin(experiment, folder, options.say)
-    written = Results.resume(folder)
-    for test in experiment.tests:
+    written = Results.resume(folder, {test.name for test in experiment.tests})
+    for test in _present(experiment, written, options):
         _run_test(test, folder, written, options)
     write_tables(folder)
 
@@ -37,14 +41,46 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
 def play_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> int:
     """Play only, and return how many runs were done; oracle and judge can come later."""
     options = options or Options()
+    for test in experiment.tests:
+        if not _can_be_played(test):
+            options.say(f"test {test.name} is left out: `hydrograph bench run` plays and judges it in one")
+    if not any(map(_can_be_played, experiment.tests)):
+        raise UsageError(
+            f"{experiment.name} can not be played alone: the functional suite, and the search for the highest rate, "
+            "play what the judge's last verdict asks for; say `hydrograph bench run`"
+        )
     begin(experiment, folder, options.say)
     done = 0
-    for test in experiment.tests:
+    for test in filter(_can_be_played, _present(experiment, None, options)):
         data, queries = _given(test, folder, options)
         for planned in _planned(test, data, queries):
             done += play(test, data, planned, queries, folder) is not None
             options.say(f"played {label(planned)}")
     return done
+
+
+def _can_be_played(test: Test) -> bool:
+    return test.measure in ("windows", "cmet")
+
+
+def _present(experiment: Experiment, written: Results | None, options: Options) -> Iterator[Test]:
+    """Yield the tests with the engines that can be run here; who is absent is said, and written if there is where.
+
+    An engine that is not there has answered nothing wrong: it must not decide which queries are compared by speed.
+    """
+    missing: dict[str, str | None] = {}
+    for test in experiment.tests:
+        for engine in test.engines:
+            if engine not in missing:
+                missing[engine] = registry.missing(engine)
+        absent = [(engine, why) for engine in test.engines if (why := missing[engine]) is not None]
+        for engine, why in absent:
+            if written is None or (test.name, engine) not in written.absent:
+                options.say(f"{test.name}: {engine} is left out: {why}")
+            if written is not None and (test.name, engine) not in written.absent:
+                written.add([Absent(test=test.name, engine=engine, why=why)])
+        if here := tuple(engine for engine in test.engines if missing[engine] is None):
+            yield test.model_copy(update={"engines": here})
 
 
 def _given(test: Test, folder: Path, options: Options) -> tuple[Data, tuple[Posed, ...]]:
@@ -77,6 +113,11 @@ def _run_test(test: Test, folder: Path, written: Results, options: Options) -> N
     if test.measure == "functional":
         _run_functional(test, written, options)
         return
+    for engine in test.engines if test.measure != "held" and test.play.pace in ("fast", "step") else ():
+        if registry.engine(engine).by_clock:
+            options.say(
+                f"{test.name}: {engine} goes by the clock, and elements come as fast as they are taken: {_RACE}"
+            )
     data, queries = _given(test, folder, options)
     written.add(fact for fact in facts(test, queries) if (fact.test, fact.query) not in written.facts)
     left_out = list(excluded(test, queries, written))
@@ -128,9 +169,7 @@ def _run_functional(test: Test, written: Results, options: Options) -> None:
     from hydrograph.bench.functional.suite import functional
 
     for engine in test.engines:
-        if engine not in written.functional and (absent := registry.missing(engine)) is not None:
-            options.say(f"{engine} is left out: {absent}")
-        elif engine not in written.functional:
+        if engine not in written.functional:
             options.say(f"{test.name}, {engine}")
             written.add(list(functional(engine)))
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from hydrograph.bench.engines.verdict import Verdict
-from hydrograph.bench.results import Excluded, Functional, Held, Outcome, Window, read
+from hydrograph.bench.results import Absent, Excluded, Functional, Held, Outcome, Window, read
 
 
 @dataclass(slots=True)
@@ -53,7 +53,8 @@ def tally(folders: Iterable[Path], engine: str | None = None) -> dict[tuple[str,
 
 def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
     """Yield a line for each test and engine."""
-    for (test, engine), one in tally(folders).items():
+    asked = tally(folders)
+    for (test, engine), one in asked.items():
         precision, recall = one.means
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in (one.verdicts or {}).items())
         yield (
@@ -74,6 +75,8 @@ def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
                 yield _held_line(record)
             elif isinstance(record, Excluded):
                 yield f"{record.test}: {record.query} excluded: {record.why}"
+            elif isinstance(record, Absent) and (record.test, record.engine) not in asked:
+                yield f"{record.test}, {record.engine}: left out: {record.why}"
 
 
 def _held_line(held: Held) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from pathlib import Path
 
 from hydrograph.bench.results import (
     RESULTS,
+    Absent,
     Excluded,
     Functional,
     Held,
@@ -42,19 +43,28 @@ class Results:
         """By `identity`."""
         self.facts: set[tuple[str, str]] = set()
         self.excluded: set[tuple[str, str]] = set()
+        self.absent: set[tuple[str, str]] = set()
         self.functional: set[str] = set()
         self.held: set[Hashable] = set()
         self.compared: set[tuple[str, str, str, int]] = set()
 
     @classmethod
-    def resume(cls, folder: Path) -> Results:
-        """Return what is written; a torn last line, and the windows of a query that has no outcome, are cut off."""
+    def resume(cls, folder: Path, tests: Collection[str] = ()) -> Results:
+        """Return what is written; a torn last line, and the windows of a query that has no outcome, are cut off.
+
+        So is who was absent from `tests`: they are about to find out anew.
+        """
         written = cls(folder)
         if not written.file.exists():
             return written
         records = list(read(folder))
         done = {identity(record.key) for record in records if isinstance(record, Outcome)}
-        kept = [each for each in records if not isinstance(each, Window | Sampled) or identity(each.key) in done]
+        kept = [
+            each
+            for each in records
+            if not (isinstance(each, Window | Sampled) and identity(each.key) not in done)
+            and not (isinstance(each, Absent) and each.test in tests)
+        ]
         partial = written.file.with_name(f".{RESULTS}.partial")
         with partial.open("w", encoding="utf-8") as out:
             out.writelines(map(line_of, kept))
@@ -78,6 +88,8 @@ class Results:
                 self.facts.add((record.test, record.query))
             case Excluded():
                 self.excluded.add((record.test, record.query))
+            case Absent():
+                self.absent.add((record.test, record.engine))
             case Functional():
                 self.functional.add(record.engine)
             case Held():

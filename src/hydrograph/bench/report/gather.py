@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias, assert_never
 
 from hydrograph.bench.results import (
+    Absent,
     Excluded,
     Functional,
     Held,
@@ -101,6 +102,8 @@ class Run:
     held: list[Held] = field(default_factory=list)
     functional: list[Functional] = field(default_factory=list)
     excluded: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    absent: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By test and engine, why it could not be run; one that was asked after all is not absent."""
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -160,8 +163,12 @@ def collect(origin: Origin, records: Iterable[Record]) -> Run:
                 run.functional.append(record)
             case Excluded():
                 run.excluded.setdefault((record.test, plain_query(record.query)), []).append(record.why)
+            case Absent():
+                run.absent[record.test, record.engine] = record.why
             case _:
                 assert_never(record)
+    asked = {(key.condition.test, key.engine) for key in outcomes} | {(h.key.test, h.key.engine) for h in run.held}
+    run.absent = {key: why for key, why in run.absent.items() if key not in asked}
     run.outcomes = {asked: [found[number] for number in sorted(found)] for asked, found in outcomes.items()}
     return run
 

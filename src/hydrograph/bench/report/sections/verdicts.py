@@ -24,8 +24,8 @@ def verdicts(run: Run, places: dict[Asked, str]) -> Section | None:
 
 
 def totals(run: Run) -> Section | None:
-    """Return total, valid and successful queries, and performance's excluded ones."""
-    return section("Queries answered", _totals(run), _excluded(run))
+    """Return total, valid and successful queries, performance's excluded ones, and engines that were not there."""
+    return section("Queries answered", _totals(run), _excluded(run), _absent(run))
 
 
 def failures(run: Run) -> Section | None:
@@ -123,6 +123,17 @@ def _excluded(run: Run) -> Table | None:
         "Queries that performance is not compared on, and why.",
         (Column("test"), Column("query"), Column("why")),
         rows,
+        headers=2,
+    )
+
+
+def _absent(run: Run) -> Table | None:
+    if not run.absent:
+        return None
+    return Table(
+        "Engines that could not be run here, and why. They were asked nothing, and decide nothing about the others.",
+        (Column("test"), Column("engine"), Column("why", "code")),
+        tuple((test, engine, cut(why, 600)) for (test, engine), why in run.absent.items()),
         headers=2,
     )
 
