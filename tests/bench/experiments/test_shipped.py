@@ -61,11 +61,41 @@ def test_photos_are_taken_in_the_social_networks_that_are_asked_about_them() -> 
 
 def test_queries_of_stream_watdiv_are_the_same_at_every_rate() -> None:
     """Which ones are right is found out at one rate, and their latency measured at others."""
-    tests = read_experiment("watdiv").tests
+    tests = [test for test in read_experiment("watdiv").tests if test.measure != "functional"]
     assert len({test.world.settings["rate"] for test in tests}) > 1
     assert len({test.seed for test in tests}) == 1
     assert {test.queries.workload_world["rate"] for test in tests} == {10_000}
     assert all(test.queries.workload["measure"] for test in tests)
+
+
+def test_latency_of_stream_watdiv_is_measured_at_both_rates_tumbling_and_sliding() -> None:
+    found = [test for test in read_experiment("watdiv").tests if test.name.startswith("latency")]
+    assert [
+        (test.name, test.settings, test.world.settings["rate"], test.queries.workload["slide"], test.only_right)
+        for test in found
+    ] == [
+        (f"latency, {way}", {"rate": rate}, rate, slide, f"correctness, {way}")
+        for way, slide in (("tumbling", "5s"), ("sliding", "1s"))
+        for rate in (1000, 10_000)
+    ]
+
+
+def test_an_engine_that_goes_by_the_clock_is_given_time() -> None:
+    """As fast as elements are taken, its windows hold what a race decides, and no query would be right on all."""
+    clocked = [
+        (name, test)
+        for name, test in TESTS
+        if test.measure in ("windows", "cmet") and any(registry.engine(each).by_clock for each in test.engines)
+    ]
+    assert {name for name, _ in clocked} == {"csrbench", "demo", "lsbench", "yabench"}
+    assert [(name, test.name) for name, test in clocked if test.play.pace in ("fast", "step")] == []
+
+
+@pytest.mark.parametrize("name", ["lsbench", "rate", "watdiv", "yabench"])
+def test_what_an_engine_can_do_comes_before_any_figure_of_speed(name: str) -> None:
+    tests = read_experiment(name).tests
+    assert tests[0].measure == "functional"
+    assert {engine for test in tests for engine in test.engines} == set(tests[0].engines)
 
 
 def test_what_was_measured_of_generated_queries_is_a_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

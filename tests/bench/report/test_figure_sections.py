@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pages import BARE, blocks, key, outcome, points, rows, section, shown, titles, window
 
+from hydrograph.bench.experiments.model import read_experiment
 from hydrograph.bench.report.document import (
     BoxPlot,
     Dots,
@@ -12,6 +13,7 @@ from hydrograph.bench.report.document import (
 )
 from hydrograph.bench.results import (
     Excluded,
+    Key,
     Mismatch,
     QueryFacts,
     Record,
@@ -193,6 +195,33 @@ def test_published_rows_speak_of_groups_of_queries_too() -> None:
         ("latency pure 10000", 1, 40),
     )
     assert rows(failed) == (("failed sliding", 1, 1),)
+
+
+def test_every_published_row_of_stream_watdiv_finds_its_figures_and_both_rates_share_a_chart() -> None:
+    experiment = read_experiment("watdiv")
+    origin = BARE.model_copy(update={"published": experiment.published})
+    records: list[Record] = []
+    for place, test in enumerate(experiment.tests):
+        if test.measure == "functional":
+            continue
+        for number, (kind, shape) in enumerate(
+            [("pure", "linear"), ("hybrid", "star or snowflake"), ("pure", "other")]
+        ):
+            features = {"kind": kind, "shape": shape, "cardinality": 450 * (number + 1), "f-TP deviation": number / 10}
+            facts = QueryFacts(test=test.name, query=f"q{number}", text="", variables=("x",), features=features)
+            delay = {"delay_median": 100.0 * place + number} if test.play.pace == "event-time" else {}
+            asked = Key(test=test.name, engine="a", query=f"q{number}", settings=test.settings)
+            records += [facts, outcome(asked, **delay)]
+    page = shown(records, origin)
+    failed, latencies = blocks(section(page, "Published figures").blocks, Table)
+    assert [row[-1] for row in failed.rows] == [0, 0]
+    assert [row[0] for row in latencies.rows if row[-1] is None] == []
+    found = {row[0]: row[-1] for row in latencies.rows}
+    assert (found["latency 10000 tumbling pure"], found["latency 10000 sliding pure"]) == (401, 601)
+    charts = blocks(section(page, "Latency").blocks, Dots)
+    assert [[panel.label for panel in chart.panels] for chart in charts] == [
+        [f"latency, {way}, rate 1,000", f"latency, {way}, rate 10,000"] for way in ("tumbling", "sliding")
+    ]
 
 
 def test_published_mismatch_stands_next_to_that_of_all_pairs() -> None:
