@@ -258,7 +258,7 @@ def test_an_engine_that_is_absent_is_left_out_aloud_and_excludes_no_query(
 
 
 def test_what_can_not_be_played_alone_is_said(file: Path) -> None:
-    with pytest.raises(UsageError, match="functional can not be played alone: .* say `hydrograph bench run`"):
+    with pytest.raises(UsageError, match=r"functional can not be played alone: .* say `hydrograph bench run`"):
         play_experiment(read_experiment("functional"), file.parent / "run")
     file.write_text(file.read_text() + '[[test]]\nname = "suite"\nmeasure = "functional"\n')
     said: list[str] = []

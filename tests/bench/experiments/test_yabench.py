@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ CONFIG = {
     "vars": {"WSIZE": "5s", "WSLIDE": "5s", "WPOLICY": "onwindowclose", "TEMP": "50.0"},
     "tests": [{"name": "hot"}, {"name": "mild", "runs": 3, "vars": {"TEMP": "20.0"}}],
 }  # fmt: skip
+VARS = {"WSIZE": "5s", "WSLIDE": "5s", "WPOLICY": "onwindowclose", "TEMP": "50.0"}
 VALUES = {0: 10, 1000: 60, 2000: 70, 6000: 80, 7000: 30}
 START = 1430236906000
 
@@ -59,8 +61,38 @@ def test_a_directory_becomes_an_experiment(directory: Path) -> None:
     assert "50.0" in hot.queries.texts["query"]
     assert "20.0" in mild.queries.texts["query"]
     assert "RANGE 5s STEP 5s" in mild.queries.engine_texts["hydrograph"]["query"]
-    assert hot.oracle.profile == "rspql"
+    assert hot.oracle.profile == "yabench-close"
     assert read_experiment(str(directory), ["engines=oxigraph", "seed=3"]).tests[0].engines == ("oxigraph",)
+
+
+def test_keys_and_variables_are_set_from_the_command_line_and_unknown_ones_refused(directory: Path) -> None:
+    config = directory / "config.json"
+    config.write_text(json.dumps({**CONFIG, "graceful": True}))
+    assert {test.oracle.gracious for test in read_experiment(str(directory)).tests} == {True}
+    found = read_experiment(
+        str(directory), ["TEMP=35", "graceful=false", "stations=4", "runs=2", "WPOLICY=oncontentchange"]
+    )
+    assert {test.oracle.gracious for test in found.tests} == {False}
+    assert {test.oracle.profile for test in found.tests} == {"yabench-change"}
+    assert {test.repetitions for test in found.tests} == {2}
+    assert {test.world.settings["stations"] for test in found.tests} == {4}
+    for test in found.tests:
+        assert "> 35)" in test.queries.engine_texts["hydrograph"]["query"]
+        assert "> 35" in test.queries.texts["query"]
+    with pytest.raises(UsageError, match="no key or variable 'TMEP' to set with -D; there are TEMP, WPOLICY"):
+        read_experiment(str(directory), ["TMEP=20"])
+    with pytest.raises(UsageError, match="no key or variable 'exec"):
+        read_experiment(str(directory), ["exec.engine=java"])
+    with pytest.raises(UsageError, match="expected graceful to be true or false, got 'no'"):
+        read_experiment(str(directory), ["graceful=no"])
+    with pytest.raises(UsageError, match="expected key=value, got 'TEMP'"):
+        read_experiment(str(directory), ["TEMP"])
+
+
+def test_engines_that_read_its_language_are_asked_its_text(directory: Path) -> None:
+    engines = "hydrograph-live,oxigraph,rsp-services:http://h,cqels:jars,csparql:jars"
+    (test, _) = read_experiment(str(directory), [f"engines={engines}"]).tests
+    assert list(test.queries.engine_texts) == ["hydrograph-live", "rsp-services:http://h", "csparql:jars"]
 
 
 def test_its_results_are_judged_again_and_its_own_verdicts_stand_beside(directory: Path, tmp_path: Path) -> None:
@@ -79,6 +111,68 @@ def test_its_results_are_judged_again_and_its_own_verdicts_stand_beside(director
     assert outcomes["csparql"].cpu == 0.75
     assert outcomes["csparql"].verdict == "wrong"
     assert read_origin(folder).experiment == "Experiment_1"
+
+
+def imported(
+    directory: Path, config: dict[str, Any], answers: dict[int, list[tuple[int, ...]]], *names: str
+) -> list[Window]:
+    """Judge answers, each the times of its observations by when it came, and return the windows."""
+    (directory / "config.json").write_text(json.dumps(config))
+    lines = [str(START), "\t".join(names)]
+    for at, rows in answers.items():
+        lines += [str(START + at), *("\t".join(f"http://e/o{t}" for t in row) for row in rows)]
+    (directory / "results" / "QR_hot").write_text("\n".join(lines) + "\n")
+    (directory / "results" / "ORACLE_hot").unlink()
+    import_yabench(directory, directory / "run")
+    return [each for each in read(directory / "run") if isinstance(each, Window)]
+
+
+def test_windows_that_slide_are_reported_before_the_stream_has_filled_one(directory: Path) -> None:
+    config = {**CONFIG, "enginename": "mine", "vars": {**VARS, "WSIZE": "4s", "WSLIDE": "2s"}}
+    (directory / "engine.query").write_text(ENGINE.replace("?obs ?value\n", "?obs\n"))
+    (directory / "oracle.query").write_text(ORACLE.replace("SELECT ?obs ?value", "SELECT ?obs"))
+    came: dict[int, list[tuple[int, ...]]] = {
+        2010: [(1000,)],
+        4010: [(1000,), (2000,)],
+        6010: [(2000,)],
+        8010: [(6000,)],
+    }
+    found = imported(directory, config, came, "obs")
+    assert [(each.open, each.close, each.expected, each.precision, each.recall) for each in found] == [
+        (0, 2000, 1, 1, 1),
+        (0, 4000, 2, 1, 1),
+        (2000, 6000, 1, 1, 1),
+        (4000, 8000, 1, 1, 1),  # and none for [6000, 10000): the stream was over
+    ]
+
+
+PAIRS = f"SELECT ?a ?b WHERE {{ ?a <{OM}floatValue> ?x . ?b <{OM}floatValue> ?y FILTER(?x > ?y && ?y > ${{TEMP}}) }}"
+
+
+@pytest.mark.parametrize(
+    ("late", "second"),
+    [
+        ([], (1, 1, 1.0)),
+        ([(6000, 1000), (6000, 2000)], (1, 3, 1 / 3)),  # as an engine has it that keeps elements for a whole width
+    ],
+)
+def test_where_the_content_changes_the_window_begins_with_its_slide(
+    directory: Path, late: list[tuple[int, ...]], second: tuple[int, int, float]
+) -> None:
+    """Whatever the engine is called, its rows are matched one by one and told by slides."""
+    config = {**CONFIG, "enginename": "CQELS 1.0", "vars": {**VARS, "WPOLICY": "oncontentchange", "TEMP": "20.0"}}
+    inner = PAIRS.partition("WHERE ")[2]
+    stream = (
+        f"STREAM <http://ex.org/streams/test> [RANGE ${{WSIZE}} SLIDE ${{WSLIDE}}] {inner.partition(' FILTER')[0]} }}"
+    )
+    (directory / "engine.query").write_text(f"SELECT ?a ?b WHERE {{ {stream} }}")
+    (directory / "oracle.query").write_text(PAIRS)
+    came = {2010: [(2000, 1000)], 7010: [(6000, 7000)], 7020: late}
+    found = imported(directory, config, came, "a", "b")
+    assert [(each.open, each.close, each.expected, each.actual, each.precision) for each in found] == [
+        (0, 5000, 1, 1, 1),
+        (5000, 10_000, *second),
+    ]
 
 
 def test_what_is_wrong_with_the_files_is_said(directory: Path, tmp_path: Path) -> None:

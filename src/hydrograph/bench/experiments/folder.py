@@ -73,6 +73,8 @@ class Judging(_Record):
     after: int | None = None
     until: int | None = None
     gracious: bool = False
+    eager: bool | None = None
+    """Whether answers are judged by slides, row by row; None leaves it to what is known of the engine."""
     comparable: float = COMPARABLE
 
 

@@ -127,7 +127,8 @@ def _due_at(record: PlayedRecord, handed: Sequence[Handed]) -> DueAt:
 def _slide(record: PlayedRecord, query: str) -> Duration | None:
     """Return the slides by which an eager engine is judged."""
     engine = registry.known(record.engine)
-    if engine is None or not engine.eager:
+    eager = record.judging.eager
+    if not (engine is not None and engine.eager if eager is None else eager):
         return None
     definitions = [window.definition for window in parse(record.questions[query].text).windows]
     timed = [each.slide or each.width for each in definitions if isinstance(each, TimeWindow)]

@@ -24,7 +24,6 @@ from hydrograph.bench.results import Absent, Mismatch, Outcome, Record, Sampled,
 from hydrograph.errors import UsageError
 from hydrograph.worlds.queries.load import about_set
 
-
 _RACE = "what its windows hold depends on how fast that is"
 
 

@@ -18,13 +18,14 @@ from typing import Any
 
 from hydrograph.algebra.queries import ContinuousQuery, NamedWindow
 from hydrograph.algebra.windows import TimeWindow
+from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.resources import PERIOD, Sample
-from hydrograph.bench.experiments.model import Experiment, experiment_of
+from hydrograph.bench.experiments.model import Experiment, Test, experiment_of
 from hydrograph.bench.judge.blocks import Block
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.results import Key, Window
 from hydrograph.errors import DataError, HydrographError, UsageError
-from hydrograph.language import parse, print_query
+from hydrograph.language import dialect_of, parse, print_query
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_FLOAT
@@ -42,11 +43,15 @@ _SETTINGS = {
     "min_temp": "min",
     "max_temp": "max",
 }
-_PROFILES = {"onwindowclose": "rspql", "oncontentchange": "cqels"}
+_PROFILES = {"onwindowclose": "yabench-close", "oncontentchange": "yabench-change"}
+_EAGER = "oncontentchange"
+_GIVEN = {*_SETTINGS, "seed", "graceful", "singleresult", "runs", "inputstream"}
+"""What -D may say otherwise; the rest of `config.json` is for YABench's own programs."""
 _KNOWN = {
-    *_SETTINGS, "name", "seed", "vars", "graceful", "singleresult", "runs", "enginename", "boxplots", "inputstream",
-    "tests", "exec.generator", "exec.engine", "exec.oracle",
+    *_GIVEN, "name", "vars", "enginename", "boxplots", "tests", "exec.generator", "exec.engine", "exec.oracle",
 }  # fmt: skip
+_PLAIN = ("engines", "repetitions", "seed")
+"""What -D sets as in any other experiment."""
 _ORACLE_COLUMNS = 8
 
 
@@ -62,18 +67,31 @@ class YabenchTest:
     stream: str
 
 
-def read_directory(folder: Path) -> list[YabenchTest]:
-    """Return the tests of a directory, or raise DataError."""
+def read_directory(folder: Path, given: Mapping[str, str] | None = None) -> list[YabenchTest]:
+    """Return the tests of a directory, or raise DataError; `given` overrides keys and vars of all of them."""
     config = _json(folder / CONFIG)
     _check(config, folder)
     tests = config.get("tests") or [{"name": config.get("name", folder.name)}]
+    texts = {name: _text(folder / name) for name in ("engine.query", "oracle.query")}
+    holes = {hole for text in texts.values() for hole in _HOLE.findall(text)}
+    named = {name for part in (config, *tests) for name in part.get("vars", {})}
+    over = given or {}
+    if unknown := sorted(over.keys() - _GIVEN - holes - named):
+        known = ", ".join(sorted({*_GIVEN, *_PLAIN, *holes, *named}))
+        raise UsageError(f"{folder}: no key or variable {unknown[0]!r} to set with -D; there are {known}")
+    values = {key: _value(value) for key, value in over.items() if key in _GIVEN}
+    if "inputstream" in over:  # what the user names starts from where the user is
+        values["inputstream"] = str(Path(over["inputstream"]).resolve())
+    variables = {key: value for key, value in over.items() if key not in _GIVEN}
     found = []
     for test in tests:
         _check(test, folder)
-        merged = {**config, **test, "vars": {**config.get("vars", {}), **test.get("vars", {})}}
+        merged = {**config, **test, **values}
+        merged["vars"] = {**config.get("vars", {}), **test.get("vars", {}), **variables}
         merged.pop("tests", None)
-        engine = _filled(folder / "engine.query", merged["vars"])
-        oracle = _filled(folder / "oracle.query", merged["vars"])
+        for flag in ("graceful", "singleresult"):
+            _flag(merged, flag)
+        engine, oracle = (_filled(folder / name, text, merged["vars"]) for name, text in texts.items())
         try:
             stream = _stream(parse(engine))
             text = print_query(_windowed(parse(oracle, "sparql"), stream, merged["vars"]), "csparql")
@@ -117,23 +135,51 @@ def _check(config: Mapping[str, Any], folder: Path) -> None:
         raise UsageError(f"{folder / CONFIG}: unknown key {unknown[0]!r}; known are {', '.join(sorted(_KNOWN))}")
 
 
-def _filled(file: Path, values: Mapping[str, Any]) -> str:
+def _text(file: Path) -> str:
     try:
-        text = file.read_text("utf-8")
+        return file.read_text("utf-8")
     except OSError as error:
         raise DataError(f"{file}: {error.strerror}") from None
+
+
+def _value(text: str) -> Any:
+    """Return what a text of -D says in JSON, or the text itself.
+
+    >>> _value("50"), _value("false"), _value("30s")
+    (50, False, '30s')
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _flag(config: Mapping[str, Any], key: str) -> bool:
+    """Return whether a key is true; what is not said is false."""
+    value = config.get(key, False)
+    said = _value(value.lower()) if isinstance(value, str) else value
+    if not isinstance(said, bool):
+        raise UsageError(f"{CONFIG}: expected {key} to be true or false, got {value!r}")
+    return said
+
+
+def _filled(file: Path, text: str, values: Mapping[str, Any]) -> str:
     if missing := [name for name in _HOLE.findall(text) if name not in values]:
         raise DataError(f"{file}: no value for ${{{missing[0]}}} in the vars of {CONFIG}")
     return _HOLE.sub(lambda hole: str(values[hole[1]]), text)
 
 
 def read_yabench(folder: Path, given: Sequence[str] = (), *, only: Sequence[str] = ()) -> Experiment:
-    """Return the tests of a directory as an experiment; -D sets engines, and what `config.json` has at the top."""
+    """Return the tests of a directory as an experiment; -D sets engines, keys of `config.json`, and variables."""
     raw: dict[str, Any] = {"title": folder.name, "about": f"YABench's tests of {folder.name}", "test": []}
-    plain = [text for text in given if text.partition("=")[0] in ("engines", "repetitions", "seed")]
+    if wrong := [text for text in given if "=" not in text]:
+        raise UsageError(f"expected key=value, got {wrong[0]!r}")
+    plain = [text for text in given if text.partition("=")[0] in _PLAIN]
     changed = dict(text.partition("=")[::2] for text in given if text not in plain)
-    for test in read_directory(folder):
-        config = {**test.config, **changed}
+    asked = next((text.partition("=")[2].split(",") for text in reversed(plain) if text.startswith("engines=")), None)
+    engines = Test.model_fields["engines"].default if asked is None else asked
+    for test in read_directory(folder, changed):
+        config = test.config
         raw["test"].append(
             {
                 "name": test.name,
@@ -142,13 +188,34 @@ def read_yabench(folder: Path, given: Sequence[str] = (), *, only: Sequence[str]
                 "world": _world(config, test, folder),
                 "queries": {
                     "texts": {"query": test.oracle_query},
-                    "engine_texts": {"hydrograph": {"query": test.engine_query}},
+                    "engine_texts": {e: {"query": test.engine_query} for e in engines if _reads(e, test.engine_query)},
                 },
                 "play": {"pace": "event-time"},
-                "oracle": {"profile": profile_named(config), "gracious": bool(config.get("graceful", False))},
+                "oracle": {"profile": profile_named(config), "gracious": is_gracious(config)},
             }
         )
     return experiment_of(folder.name, raw, plain, only=only)
+
+
+def _reads(engine: str, text: str) -> bool:
+    """Tell whether an engine reads the language of a text; Hydrograph reads all of them."""
+    found = registry.engine(engine)
+    return found.name.startswith("hydrograph") or (found.words is None and found.dialect == dialect_of(text).name)
+
+
+def is_gracious(config: Mapping[str, Any]) -> bool:
+    """Return whether the borders that an engine used are looked for."""
+    return _flag(config, "graceful")
+
+
+def is_single(config: Mapping[str, Any]) -> bool:
+    """Return whether YABench's own oracle would take an answer that is too much for the next one expected."""
+    return _flag(config, "singleresult")
+
+
+def is_eager(config: Mapping[str, Any]) -> bool:
+    """Return whether an engine is expected to answer whenever the content changes, whatever it is called."""
+    return profile_named(config) == _PROFILES[_EAGER]
 
 
 def _world(config: Mapping[str, Any], test: YabenchTest, folder: Path) -> dict[str, Any]:
