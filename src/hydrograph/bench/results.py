@@ -34,6 +34,9 @@ class Origin(_Record):
     started: str
     """ISO 8601, with zone."""
     seed: int
+    """That of the experiment; tests may have others."""
+    seeds: Mapping[str, int] = {}
+    """By test, those that its data and queries were really made with."""
     settings: Mapping[str, Setting] = {}
     machine: Mapping[str, Setting] = {}
     versions: Mapping[str, str] = {}
@@ -42,6 +45,11 @@ class Origin(_Record):
     """Figures of the paper that the experiment repeats, by table row and column."""
     tests: Mapping[str, str] = {}
     """A digest of what each test asks over which data, so that a run is not gone on with as another."""
+
+    @property
+    def all_seeds(self) -> tuple[int, ...]:
+        """The seeds that there are, each once."""
+        return tuple(dict.fromkeys(self.seeds.values())) or (self.seed,)
 
 
 class Key(_Record):

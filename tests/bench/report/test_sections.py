@@ -8,6 +8,7 @@ from hydrograph.bench.report.build import document
 from hydrograph.bench.report.document import (
     Cell,
     Dots,
+    Facts,
     Queries,
     Table,
     Wrong,
@@ -188,6 +189,16 @@ def test_queries_are_shown_with_features_and_texts() -> None:
     assert [(each.name, each.note, each.texts) for each in texts.queries] == [
         ("q1", "?x", (("", "A"), ("as e is asked", "B")))
     ]
+
+
+def test_the_seeds_of_tests_are_shown_where_they_differ() -> None:
+    one = shown([], BARE.model_copy(update={"seeds": {"a": 7, "b": 7}}))
+    assert one.parts[0].note == "e, 2026-01-01T00:00:00Z, seed 7"
+    assert ("seed", "7") in next(blocks(section(one, "Origin").blocks, Facts)).items
+    two = shown([], BARE.model_copy(update={"seeds": {"a": 7, "b": 8, "c": 7}}))
+    assert two.parts[0].note.endswith("seeds 7, 8")
+    _, seeds = blocks(section(two, "Origin").blocks, Facts)
+    assert (seeds.title, seeds.items) == ("Seeds", (("a", "7"), ("b", "8"), ("c", "7")))
 
 
 def test_several_runs_become_parts() -> None:

@@ -1,4 +1,4 @@
-"""Where the figures of a run come from: machine, versions, seed and commit."""
+"""Where the figures of a run come from: machine, versions, seeds and commit."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Collection
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from hydrograph import __version__
+from hydrograph.bench.engines import rsp_js
 from hydrograph.bench.experiments.data import Say, silent
 from hydrograph.bench.experiments.folder import EXPECTED, PLAYED
-from hydrograph.bench.experiments.model import Experiment
+from hydrograph.bench.experiments.model import Experiment, Test
 from hydrograph.bench.experiments.tables import TABLES
 from hydrograph.bench.results import ORIGIN, RESULTS, Origin, read_origin
-from hydrograph.errors import UsageError
+from hydrograph.errors import RunError, UsageError
+from hydrograph.runtime.java import JavaMissingError, find_java, version_of
 
 _GIGABYTE = 1 << 30
-_PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark")
+_PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
+_RSP_JS = "rsp-js"
 
 
 def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
@@ -47,7 +52,8 @@ def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
             say(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
         if not changed and origin.tests.keys() <= known.tests.keys():
             return
-        origin = known.model_copy(update={"tests": {**known.tests, **origin.tests}})
+        more = {"tests": {**known.tests, **origin.tests}, "seeds": {**known.seeds, **origin.seeds}}
+        origin = known.model_copy(update={**more, "versions": {**origin.versions, **known.versions}})
     partial = folder / f".{ORIGIN}.partial"
     partial.write_text(origin.model_dump_json(indent=1) + "\n", "utf-8")
     partial.replace(folder / ORIGIN)
@@ -71,20 +77,36 @@ _WHO = {"engines", "repetitions", "answers", "needs", "only_right"}
 def _digests(experiment: Experiment) -> dict[str, str]:
     """Return by test and what it sweeps what tells whether it asks the same of the same data."""
     return {
-        ", ".join([test.name, *(f"{key} {value}" for key, value in test.settings.items())]): hashlib.sha256(
+        _label(test): hashlib.sha256(
             json.dumps(test.model_dump(mode="json", exclude=_WHO), sort_keys=True).encode()
         ).hexdigest()[:16]
         for test in experiment.tests
     }
 
 
+def _label(test: Test) -> str:
+    return ", ".join([test.name, *(f"{key} {value}" for key, value in test.settings.items())])
+
+
+def _seeds(experiment: Experiment) -> dict[str, int]:
+    """Return the seeds by test, also by what is swept where that changes them; the functional suite has none."""
+    tests = [test for test in experiment.tests if test.measure != "functional"]
+    found: dict[str, set[int]] = {}
+    for test in tests:
+        found.setdefault(test.name, set()).add(test.seed)
+    return {test.name if len(found[test.name]) == 1 else _label(test): test.seed for test in tests}
+
+
 def origin_of(experiment: Experiment) -> Origin:
     """Return what makes a run repeatable."""
+    seeds = _seeds(experiment)
+    engines = {engine for test in experiment.tests for engine in test.engines}
     return Origin(
         experiment=experiment.name,
         title=experiment.title,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        seed=experiment.seed,
+        seed=experiment.seed if len(set(seeds.values())) != 1 else next(iter(seeds.values())),
+        seeds=seeds,
         settings=experiment.parameters,
         machine={
             "system": f"{platform.system()} {platform.release()}",
@@ -93,21 +115,44 @@ def origin_of(experiment: Experiment) -> Origin:
             "memory_gib": round(psutil.virtual_memory().total / _GIGABYTE, 1),
             "load": round(os.getloadavg()[0], 2),
         },
-        versions={"hydrograph": __version__, "python": platform.python_version(), **_versions()},
+        versions={"hydrograph": __version__, "python": platform.python_version(), **_versions(engines)},
         commit=_commit(),
         published=experiment.published,
         tests=_digests(experiment),
     )
 
 
-def _versions() -> dict[str, str]:
+def _versions(engines: Collection[str]) -> dict[str, str]:
+    """Return the versions of what engines and evaluators are made of, where it is there."""
     found = {}
     for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
+    if java := _java():
+        found["java"] = java
+    if node := _node():
+        found["node"] = node
+        if _RSP_JS in engines and rsp_js.installed():
+            found[_RSP_JS] = rsp_js.VERSION
     return found
+
+
+@cache
+def _java() -> str | None:
+    try:
+        return version_of(find_java())
+    except JavaMissingError:
+        return None
+
+
+def _node() -> str | None:
+    try:
+        ran = subprocess.run([*rsp_js.node(), "--version"], capture_output=True, text=True, check=False)
+    except (OSError, RunError):
+        return None
+    return ran.stdout.strip().removeprefix("v") or None
 
 
 def _commit() -> str | None:

@@ -60,7 +60,8 @@ def _part(run: Run, number: int) -> Part:
         queries(run),
         origin(run),
     )
-    seed = f"seed {run.origin.seed}"
+    seeds = run.origin.all_seeds
+    seed = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
     commit = f"commit {run.origin.commit[:12]}" if run.origin.commit else ""
     note = ", ".join(filter(None, [run.origin.experiment, run.origin.started, seed, commit]))
     return Part(run.origin.title or run.origin.experiment, note, run.engines, tuple(filter(None, sections)))

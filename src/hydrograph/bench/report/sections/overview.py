@@ -12,12 +12,15 @@ from hydrograph.bench.results import Outcome, Setting
 
 
 def origin(run: Run) -> Section | None:
-    """Return machine, versions, seed, commit and settings."""
+    """Return machine, versions, seeds, commit and settings."""
     found = run.origin
-    run_facts = [("experiment", found.experiment), ("started", found.started), ("seed", str(found.seed))]
+    run_facts = [("experiment", found.experiment), ("started", found.started)]
+    if len(found.all_seeds) == 1:
+        run_facts.append(("seed", str(found.all_seeds[0])))
     run_facts.append(("commit", found.commit or "not known"))
     groups = [
         Facts("Run", tuple(run_facts)),
+        _facts("Seeds", {test: str(seed) for test, seed in found.seeds.items()} if len(found.all_seeds) > 1 else {}),
         _facts("Settings", found.settings),
         _facts("Machine", found.machine),
         _facts("Versions", found.versions),
