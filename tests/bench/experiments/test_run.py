@@ -238,6 +238,38 @@ def test_engines_that_fail_are_part_of_the_result(file: Path) -> None:
     assert found["program", "all"] == "timeout"
 
 
+def test_an_engine_that_goes_by_the_clock_is_right_by_when_elements_were_handed_over(file: Path) -> None:
+    """Four times as fast, elements of two windows come in one; borders lie a second and more from all that is asked."""
+    times = {0: "starts", 1000: "p", 3000: "p", 12_000: "p"}
+    (file.parent / "stream.tnt").write_text("".join(f"{t}\t<urn:s{t}> <urn:{p}> <urn:o> .\n" for t, p in times.items()))
+    clocked = 'play = {pace = "event-time", speed = 4}\n' + TEXT.replace('"oxigraph", "ENGINE"', '"oxigraph-periodic"')
+    file.write_text("\n".join(line for line in clocked.splitlines() if not line.startswith("none =")))
+    run_experiment(read_experiment(str(file), only=["right"]), file.parent / "run")
+    (outcome,) = outcomes(file.parent / "run")
+    assert outcome.verdict == "ok"
+    windows = [each for each in read(file.parent / "run") if isinstance(each, Window)]
+    assert [(window.expected, window.actual) for window in windows] == [(2, 2), (1, 1)]
+
+
+def test_an_engine_and_the_oracle_may_each_be_asked_in_words_of_their_own(file: Path) -> None:
+    given, tests = TEXT.replace(', "ENGINE"', "").split("[[test]]", 1)
+    inner = "{ ?s <urn:p> ?o FILTER(?s = <urn:s0>) }"
+    window = "FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 2s]"
+    engine = f'[queries.engine_texts.oxigraph]\nall = "SELECT ?s ?o {window} {{ WINDOW <urn:w> {inner} }}"\n'
+    oracle = f'[queries.oracle_texts]\nall = "SELECT ?s ?o {{ GRAPH <urn:w> {inner} }}"\n'
+    for own, verdict in ((engine, "wrong"), (engine + oracle, "ok")):
+        file.write_text(f"{given}{own}[[test]]{tests}")
+        folder = file.parent / verdict
+        run_experiment(read_experiment(str(file), only=["right"]), folder)
+        found = next(each for each in outcomes(folder) if each.key.query == "all")
+        assert (found.verdict, found.output) == (verdict, 7)
+    (facts, _) = [each for each in read(folder) if isinstance(each, QueryFacts)]
+    assert inner in facts.texts["oxigraph"]
+    file.write_text(f"{given}{engine.replace('.oxigraph]', '.oxygraph]')}[[test]]{tests}")
+    with pytest.raises(UsageError, match="no engine named 'oxygraph'"):
+        run_experiment(read_experiment(str(file), only=["right"]), file.parent / "run")
+
+
 def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) -> None:
     deaf = file.parent / "refuse.py"
     deaf.write_text(REFUSING)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
 from hydrograph.bench.engines import registry
-from hydrograph.bench.experiments.data import Data, options_of, silent
-from hydrograph.bench.experiments.model import QueriesPart, Test, read_experiment, shipped
+from hydrograph.bench.experiments.data import Data, elements, options_of, prepare, silent
+from hydrograph.bench.experiments.model import PlayPart, QueriesPart, Test, read_experiment, shipped
 from hydrograph.bench.experiments.queries import posed
-from hydrograph.bench.experiments.run import world_of
+from hydrograph.bench.experiments.run import run_experiment, world_of
+from hydrograph.bench.results import Outcome, read
 from hydrograph.cli.generate import command as generate
 from hydrograph.cli.workload import command as workload
+from hydrograph.errors import UsageError
 from hydrograph.worlds.queries.load import query_set
 from hydrograph.worlds.registry import find_world
 from hydrograph.worlds.settings import read_settings
@@ -66,6 +69,49 @@ def test_queries_of_stream_watdiv_are_the_same_at_every_rate() -> None:
     assert len({test.seed for test in tests}) == 1
     assert {test.queries.workload_world["rate"] for test in tests} == {10_000}
     assert all(test.queries.workload["measure"] for test in tests)
+
+
+OBSERVED = """
+@prefix om: <http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#> .
+@prefix w: <http://knoesis.wright.edu/ssw/ont/weather.owl#> .
+@prefix s: <http://knoesis.wright.edu/ssw/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+s:Observation_{t} om:observedProperty w:_AirTemperature ; om:procedure s:System_{station} ; om:result s:Data_{t} .
+s:Data_{t} om:floatValue "{value}"^^xsd:double .
+"""
+
+
+def test_csrbench_is_asked_of_the_original_graphs_where_there_are_some(tmp_path: Path) -> None:
+    graphs = tmp_path / "graphs"
+    graphs.mkdir()
+    for t, station, value in ((0, "A1", 70), (1000, "C1190", 76), (2000, "A1", 81), (3000, "C1190", 95)):
+        (graphs / f"{t}.ttl").write_text(OBSERVED.format(t=t, station=station, value=value))
+    given = [f"graphs={graphs}", "engines=oxigraph"]
+    with pytest.raises(UsageError, match="test original graphs needs data of yours"):
+        read_experiment("csrbench", only=["original graphs"])
+    experiment = read_experiment("csrbench", given, only=["original graphs"])
+    (test,) = experiment.tests
+    data = prepare(world_of(test), test.seed, tmp_path / "kept")
+    (stream,) = data.streams.values()
+    assert [(element.t, len(element.triples)) for element in elements(stream.name, stream.location)] == [
+        (t, 4) for t in (0, 1000, 2000, 3000)
+    ]
+    assert [query.name for query in posed(test, data, tmp_path, silent)] == [f"q{n}" for n in range(1, 8)]
+    hurried = test.model_copy(update={"play": PlayPart()})
+    run_experiment(replace(experiment, tests=(hurried,)), tmp_path / "run")
+    found = {each.key.query: each for each in read(tmp_path / "run") if isinstance(each, Outcome)}
+    assert {each.verdict for each in found.values()} == {"ok"}
+    rows = {name: each.output for name, each in found.items()}
+    # Q1, Q2: 81 and 95; Q4: their mean; Q5: in 3 and 4 windows; Q6: 95 and 76; Q7: 81 and 95 beside C1190's 76.
+    assert rows == {"q1": 2, "q2": 2, "q3": 0, "q4": 1, "q5": 7, "q6": 1, "q7": 2}
+
+
+def test_constants_that_no_query_has_are_refused(tmp_path: Path) -> None:
+    test = Test(name="t", queries=QueriesPart(set="csrbench", names=("q1",), constants={"TMEP": "5"}))
+    with pytest.raises(
+        UsageError, match="the set csrbench has no constant 'TMEP'; it has HIGH, LOW, SENSOR, TEMP, WARM"
+    ):
+        posed(test, Data({}, {}, {}), tmp_path, silent)
 
 
 def test_latency_of_stream_watdiv_is_measured_at_both_rates_tumbling_and_sliding() -> None:

@@ -90,6 +90,8 @@ def posed(test: Test, data: Data, kept: Path, say: Say) -> tuple[Posed, ...]:
         {*part.oracle_texts, *(q for texts in part.engine_texts.values() for q in texts)} - set(names)
     ):
         raise UsageError(f"test {test.name}: no query {unknown[0]!r}; there are {', '.join(names)}")
+    for engine in part.engine_texts:
+        registry.engine(engine)  # a misspelt one would never be asked
     if repeated := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"test {test.name}: two queries are named {repeated[0]!r}")
     if part.copies == 1:
@@ -104,6 +106,9 @@ def _of_set(part: QueriesPart, data: Data) -> list[Posed]:
     known = [query.name for query in queries]
     if unknown := [name for name in part.names if name not in known]:
         raise UsageError(f"the set {part.set} has no query {unknown[0]!r}; it has {', '.join(known)}")
+    open_ = sorted({name for query in queries for name in query.about.constants})
+    if unknown := [name for name in part.constants if name not in open_]:
+        raise UsageError(f"the set {part.set} has no constant {unknown[0]!r}; it has {', '.join(open_) or 'none'}")
     asked = [query for query in queries if not part.names or query.name in part.names]
     needed = {name for query in asked for name in query.about.constants}
     constants = dict(part.constants)

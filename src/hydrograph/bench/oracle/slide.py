@@ -95,6 +95,8 @@ def can_slide(asked: Asked) -> bool:
     """Tell whether a query reports at the closes of time windows, and does not ask what its windows are called."""
     if asked.profile.report.when is not When.WINDOW_CLOSE or not asked.query.windows:
         return False
+    if asked.text is not None and any(window.name is not None for window in asked.query.windows):
+        return False  # its own SPARQL calls windows by their names, which they do not have in a store that is shared
     definitions = [asked.profile.windowing(window.definition) for window in asked.query.windows]
     closing = all(isinstance(each, TimeWindow | PastWindow) and each.slide is not None for each in definitions)
     found = nodes(asked.query.pattern)
