@@ -167,7 +167,7 @@ def test_where_the_content_changes_the_window_begins_with_its_slide(
     )
     (directory / "engine.query").write_text(f"SELECT ?a ?b WHERE {{ {stream} }}")
     (directory / "oracle.query").write_text(PAIRS)
-    came = {2010: [(2000, 1000)], 7010: [(6000, 7000)], 7020: late}
+    came: dict[int, list[tuple[int, ...]]] = {2010: [(2000, 1000)], 7010: [(6000, 7000)], 7020: late}
     found = imported(directory, config, came, "a", "b")
     assert [(each.open, each.close, each.expected, each.actual, each.precision) for each in found] == [
         (0, 5000, 1, 1, 1),

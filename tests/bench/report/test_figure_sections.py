@@ -207,11 +207,12 @@ def test_every_published_row_of_stream_watdiv_finds_its_figures_and_both_rates_s
         for number, (kind, shape) in enumerate(
             [("pure", "linear"), ("hybrid", "star or snowflake"), ("pure", "other")]
         ):
-            features = {"kind": kind, "shape": shape, "cardinality": 450 * (number + 1), "f-TP deviation": number / 10}
+            features: dict[str, Setting] = {"kind": kind, "shape": shape, "cardinality": 450 * (number + 1)}
+            features["f-TP deviation"] = number / 10
             facts = QueryFacts(test=test.name, query=f"q{number}", text="", variables=("x",), features=features)
-            delay = {"delay_median": 100.0 * place + number} if test.play.pace == "event-time" else {}
+            delay = 100.0 * place + number if test.play.pace == "event-time" else None
             asked = Key(test=test.name, engine="a", query=f"q{number}", settings=test.settings)
-            records += [facts, outcome(asked, **delay)]
+            records += [facts, outcome(asked, delay_median=delay)]
     page = shown(records, origin)
     failed, latencies = blocks(section(page, "Published figures").blocks, Table)
     assert [row[-1] for row in failed.rows] == [0, 0]

@@ -39,8 +39,8 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
     kept: list[Record] = []
     if (folder / RESULTS).exists():
         # What is not judged from what was played stays; the highest rate is one of the habits it was found by.
-        stays = QueryFacts | Excluded | Absent | Functional
-        stays = stays | Held if profile is None else stays
+        held = (Held,) if profile is None else ()
+        stays: tuple[type[Record], ...] = (QueryFacts, Excluded, Absent, Functional, *held)
         kept = [each for each in read(folder) if isinstance(each, stays)]
     target.mkdir(parents=True, exist_ok=True)
     if target != folder:
