@@ -62,7 +62,8 @@ test-nightly: $(READY) ## put 50,000 random queries of all operators to the orac
 	HYDROGRAPH_CASES=$(or $(CASES),50000) HYDROGRAPH_LAWS=$(or $(LAWS),10000) \
 		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/compile/test_full_cases.py tests/properties/test_laws.py
 
-test-faults: $(READY) ## kill live queries at every point of a batch, fill disks, cut lines; KILLS=NUMBER at each point
+test-faults: $(READY) ## kill live queries at every point of a batch, fill disks, cut lines, tear files; KILLS=NUMBER at each point
+	@$(BIN)/python -m pytest -q tests/live/test_recovery.py tests/live/test_snapshots.py
 	@$(BIN)/python -m hydrograph.bench.live.faults --kills $(or $(KILLS),10)
 
 bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run

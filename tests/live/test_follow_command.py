@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
+import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -10,12 +14,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
 from hydrograph.cli.main import main
 from hydrograph.cli.run import command as run
 from hydrograph.cli.status import command as status
 from hydrograph.errors import UsageError
-from hydrograph.live.metrics import MetricsServer
+from hydrograph.live.metrics import MetricsServer, metrics_text
+from hydrograph.live.progress import STEPS, Progress
 
 
 def followed(site: Site, *options: str) -> str:
@@ -79,3 +85,61 @@ def test_prometheus_is_answered_on_this_machine_only() -> None:
         refused.value.close()
     finally:
         server.close()
+
+
+def test_prometheus_is_told_all_figures_of_a_query_that_runs(tmp_path: Path) -> None:
+    site = Site(tmp_path, seed=2, files=8)
+    site.give(8)
+    live = api.query(QUERY).start({STREAM: str(site.root / "in")}, checkpoint=str(tmp_path / "there"), lateness=300)
+    assert live.wait(60)
+    said = live.status()
+    found = dict(re.findall(r"^hydrograph_(\w+)\{[^}]*\} (\S+)$", metrics_text(said), re.MULTILINE))
+    live.stop()
+    assert set(found) == {
+        *("batch_total", "triples_total", "triples_per_second", "reports_total", "lag_ms", "used_total"),
+        *("outside_total", "late_partial_total", "late_dropped_total", "rejected_total", "quarantined", "state_rows"),
+        "step_milliseconds",
+    }  # but no watermark: the stream has ended
+    assert int(found["triples_total"]) == len(site.lines)
+    assert int(found["reports_total"]) == len(site.expected())
+    assert set(re.findall(r'step="(\w+)"', metrics_text(said))) == set(STEPS)
+
+
+def test_a_line_on_a_terminal_shows_how_it_goes(tmp_path: Path) -> None:
+    site = Site(tmp_path, seed=2, files=8)
+    site.give(8)
+    ours, theirs = pty.openpty()
+    driver = subprocess.Popen(site.command(), cwd=site.root, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # how Linux says that nobody writes any more
+        pass
+    os.close(ours)
+    assert driver.wait(60) == 0
+    last = shown.decode().replace("\r", "\n").strip().splitlines()[-1]
+    assert f"{len(site.expected())} reports" in last
+    assert re.search(
+        r"triples/s, lag \d+ ms, \d+ late, 0 rejected, 0 quarantined, [\d,]+ rows, last batch [\d.]+ ms", last
+    )
+
+
+def test_a_driver_that_waits_says_so_in_its_status(tmp_path: Path) -> None:
+    site = Site(tmp_path, seed=2, files=8)
+    site.give(8)
+    checkpoint = tmp_path / "checkpoint"
+    followed(site, "--checkpoint", str(checkpoint), "--results", str(tmp_path / "results"))
+    known = json.loads((checkpoint / "status.json").read_text())
+    (checkpoint / "status.json").write_text(json.dumps(known | {"paused": "No space left on device"}))
+    assert (
+        "paused: No space left on device; it goes on by itself" in CliRunner().invoke(status, [str(checkpoint)]).stdout
+    )
+
+
+def test_a_rate_falls_when_nothing_comes() -> None:
+    progress = Progress()
+    progress._recent.extend([(10.0, 500), (11.0, 1000), (12.0, 1000)])
+    assert progress.rate(now=12.0) == 1000
+    assert progress.rate(now=30.0) == 100

@@ -33,6 +33,8 @@ def command(*, checkpoint: str, as_json: bool) -> None:
             click.echo(f"  {name}: failed: {words}")
     for name, each in status["queries"].items():
         click.echo(f"{name} is evaluated so: {each['evaluation']}")
+    if status["paused"]:
+        click.echo(f"  paused: {status['paused']}; it goes on by itself when there is room")
     for words in status["troubles"]:
         click.echo(f"  waits for {words}")
     steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())

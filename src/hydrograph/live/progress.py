@@ -79,12 +79,12 @@ class Progress:
             self.totals["wait"] = self.totals.get("wait", 0.0) + milliseconds
             self._wait += milliseconds
 
-    def rate(self) -> float:
-        """Return how many triples a second came lately."""
+    def rate(self, now: float | None = None) -> float:
+        """Return how many triples a second came lately; silence since then counts."""
         with self._lock:
             if len(self._recent) < 2:
                 return 0.0
-            spent = self._recent[-1][0] - self._recent[0][0]
+            spent = (time.monotonic() if now is None else now) - self._recent[0][0]
             return sum(number for _, number in list(self._recent)[1:]) / spent if spent > 0 else 0.0
 
     def as_dict(self) -> dict[str, Any]:

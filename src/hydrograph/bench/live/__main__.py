@@ -20,6 +20,8 @@ from hydrograph.errors import RunError
 
 _SHOP_EACH = 3
 """Queries of each class."""
+_HIGHEST = 800_000
+"""Triples a second beyond which nobody looks."""
 
 
 @click.command()
@@ -143,16 +145,27 @@ def _growth(query: str, rate: int, placement: str) -> str:
 
 
 def _held(seconds: int, rate: int, placement: str) -> int:
-    """Return the highest rate that the join holds, by doubling."""
-    held, tried = 0, max(20_000, rate)
-    while tried <= 640_000:
-        found = measure("join", tried, seconds, placement=placement)
-        holds = found.lag == "flat" and found.behind < 1000 and found.percentile(0.95) < 2000
-        click.echo(f"{placement} join at {tried:,} triples/s: {_words(found)}: {'held' if holds else 'not held'}")
-        if not holds:
-            break
-        held, tried = tried, tried * 2
+    """Return the highest rate that the join holds: by doubling, then by halving what lies in between twice."""
+    held, tried, failed = 0, max(25_000, rate), 0
+    while tried <= _HIGHEST and not failed:
+        if _holds(tried, seconds, placement):
+            held, tried = tried, tried * 2
+        else:
+            failed = tried
+    for _ in range(2 if held and failed else 0):
+        tried = (held + failed) // 2
+        if _holds(tried, seconds, placement):
+            held = tried
+        else:
+            failed = tried
     return held
+
+
+def _holds(rate: int, seconds: int, placement: str) -> bool:
+    found = measure("join", rate, seconds, placement=placement)
+    holds = found.lag == "flat" and found.behind < 1000 and found.percentile(0.95) < 2000
+    click.echo(f"{placement} join at {rate:,} triples/s: {_words(found)}: {'held' if holds else 'not held'}")
+    return holds
 
 
 def _words(found: Measured) -> str:

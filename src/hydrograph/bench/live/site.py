@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,6 +40,8 @@ class Site:
     seed: int
     files: int = 24
     kills: int = field(init=False, default=0)
+    ready: list[float] = field(init=False, default_factory=list)
+    """Seconds that each driver took from its start until it answered; those that died before that are not in it."""
     lines: list[str] = field(init=False, default_factory=list)
     _given: int = field(init=False, default=0)
 
@@ -81,6 +85,15 @@ class Site:
         except UsageError:
             return False  # nobody has ever run here
 
+    def await_answer(self, driver: subprocess.Popen[str]) -> None:
+        """Note how long a driver takes until it answers; nothing if it ends before."""
+        started = time.monotonic()
+        while not self.answers(driver.pid):
+            if driver.poll() is not None:
+                return
+            time.sleep(0.1)
+        self.ready.append(time.monotonic() - started)
+
     def command(self, *options: str, stream: str = "in") -> list[str]:
         """Return the command of a driver."""
         return [
@@ -123,11 +136,14 @@ class Site:
     ) -> subprocess.CompletedProcess[str]:
         """Run a driver until it dies, or the stream ends; `once` ends it after some seconds if it does neither."""
         started = self.driver(fail, *(options or ("--placement", "local")), stream=stream, first=first)
+        watch = threading.Thread(target=self.await_answer, args=(started,))
+        watch.start()
         try:
             out, err = started.communicate(timeout=20 if once else patience)
         except subprocess.TimeoutExpired:
             started.terminate()
             out, err = started.communicate(timeout=30)
+        watch.join()
         ran = subprocess.CompletedProcess(started.args, started.returncode, out, err)
         if ran.returncode == -signal.SIGKILL:
             self.kills += 1
