@@ -24,6 +24,7 @@ from hydrograph.errors import UnsupportedError, UsageError
 from hydrograph.language import DIALECTS, parse
 from hydrograph.language.rewording import reword
 from hydrograph.windows.profile import preset
+from hydrograph.worlds.queries.registered import registered
 
 SETS = ("lsbench", "csrbench", "srbench", "yabench", "watdiv", "functional")
 SOURCE = "rspql"
@@ -127,21 +128,24 @@ def _texts(folder: Traversable, title: str) -> dict[str, str]:
     return {language: place.read_text("utf-8") for language, place in places.items() if place.is_file()}
 
 
-def translations(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """Yield language, text, and the reason where there is none, for each language but the source."""
-    stands = {name: _stand(name, number, text) for number, name in enumerate(dict.fromkeys(_CONSTANT.findall(text)))}
+def translations(name: str, text: str) -> Iterator[tuple[str, str | None, str]]:
+    """Yield language, text, and the reason where there is none, for each language but the source.
+
+    Where a language wants a query registered, it is by its name.
+    """
+    stands = {hole: _stand(hole, number, text) for number, hole in enumerate(dict.fromkeys(_CONSTANT.findall(text)))}
     query = parse(_CONSTANT.sub(lambda found: stands[found[1]], text), SOURCE)
     profile = preset(DIALECTS[SOURCE].preset)
     for language in LANGUAGES:
         if language == SOURCE:
             continue
         try:
-            said = reword(query, language, profile).text
+            said = reword(registered(query, name, language), language, profile).text
         except UnsupportedError as error:
             yield language, None, str(error)
             continue
-        for name, stand in stands.items():
-            said = said.replace(stand, f"${{{name}}}")
+        for hole, stand in stands.items():
+            said = said.replace(stand, f"${{{hole}}}")
         yield language, said, ""
 
 
@@ -155,7 +159,7 @@ def write(folder: Path) -> None:
     reasons = ["# Made from the texts: why a language can not say a query.\n"]
     for file in sorted(folder.glob(f"*.{SOURCE}"), key=lambda file: _numbered(file.stem)):
         missing = []
-        for language, text, reason in translations(file.read_text("utf-8")):
+        for language, text, reason in translations(file.stem, file.read_text("utf-8")):
             target = file.with_suffix(f".{language}")
             if text is None:
                 target.unlink(missing_ok=True)
