@@ -63,6 +63,8 @@ class About(BaseModel):
     streams: tuple[str, ...]
     """The streams of the world it reads; their number is N_S."""
     constants: tuple[str, ...] = ()
+    usual: Mapping[str, str] = {}
+    """Those of its constants that the published text has, with their values: they stay where there are answers."""
     note: str = ""
     windows: Mapping[str, str] = {}
     """The windows as published, by language; those of the text are for checked runs."""
@@ -87,9 +89,16 @@ class SetQuery:
         found = self.texts.get(language) or self.merged.get(language)
         if found is None:
             raise UnsupportedError(self.reasons.get(language, f"{self.name} has no text in {language}"))
+        return self._filled(found, constants)
+
+    def merged_text(self, constants: Mapping[str, str], language: str) -> str:
+        """Return the text that sees one graph with its constants filled in, where there is one."""
+        return self._filled(self.merged[language], constants)
+
+    def _filled(self, text: str, constants: Mapping[str, str]) -> str:
         if missing := [name for name in self.about.constants if name not in constants]:
             raise UsageError(f"{self.name} needs the constant {missing[0]}: choose one from the data")
-        return _CONSTANT.sub(lambda hole: constants[hole[1]], found)
+        return _CONSTANT.sub(lambda hole: constants[hole[1]], text)
 
 
 def about_set(name: str) -> AboutSet:
