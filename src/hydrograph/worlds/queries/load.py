@@ -66,6 +66,8 @@ class About(BaseModel):
     usual: Mapping[str, str] = {}
     """Those of its constants that the published text has, with their values: they stay where there are answers."""
     note: str = ""
+    empty: str = ""
+    """Why it has no answers in the world of the set's settings with any constants, with figures of that world."""
     windows: Mapping[str, str] = {}
     """The windows as published, by language; those of the text are for checked runs."""
     published: Mapping[str, str] = {}
