@@ -111,3 +111,15 @@ def test_a_walk_over_data_needs_a_shop(world: Path, tmp_path: Path) -> None:
         WorldData(tmp_path)
     with pytest.raises(DataError, match="expected a world of the kind sensors, got shop"):
         constants_for("csrbench", world)
+
+
+def test_static_components_can_count_once(world: Path, tmp_path: Path) -> None:
+    common = ["--walk", "data", "--data", str(world), "--number", "3", "--measure", "--where", "kind = hybrid"]
+    for unit in ("pattern", "component"):
+        main(["workload", "shop", str(tmp_path / unit), *common, "--static-unit", unit])
+    found = {
+        unit: [one["measured"] for one in json.loads((tmp_path / unit / MANIFEST).read_text())["queries"]]
+        for unit in ("pattern", "component")
+    }
+    assert found["pattern"] != found["component"]
+    assert [one["cardinality"] for one in found["pattern"]] == [one["cardinality"] for one in found["component"]]

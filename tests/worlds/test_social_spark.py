@@ -165,7 +165,7 @@ def test_every_query_has_answers(world: Path, asked: SetQuery) -> None:
     manifest = WorldManifest.read(world)
     parts = [manifest.streams[name] for name in asked.about.streams]
     streams = {str(part.iri): world / part.path for part in parts}
-    static = world / "static" if "static" in asked.about.features else None
+    static = static_graphs(world) if "static" in asked.about.features else None
     until = max(part.last or 0 for part in parts) + 1000
     text = asked.text(social_constants(world))
     with query(text).over(streams, static, placement="local", until=until) as run:

@@ -85,6 +85,33 @@ def test_a_variable_is_never_two_incompatible_things() -> None:
             assert needed <= {"", vertex.restriction}
 
 
+def test_faithful_templates_have_one_variable_for_what_can_not_be_one_thing() -> None:
+    """As the original: then something would have to be an album and a movie, of which there is none."""
+    sane, faithful = made(200, patterns=8), made(200, patterns=8, faithful=True)
+    assert [one.template for one in sane] != [one.template for one in faithful]
+
+    def restricted(found: list[Candidate], most: int) -> int:
+        """Return how many templates ask of one variable what belongs to more than `most` categories."""
+        schema = schema_of(load_model(None))
+        only = {
+            edge.predicate: edge.ends[0].restriction
+            for edge in schema.edges
+            if edge.ends[0].restriction and len([one for one in schema.edges if one.predicate == edge.predicate]) == 1
+        }
+        categories = [
+            {only[part.predicate] for part in one.template.parts if part.subject == name and part.predicate in only}
+            for one in found
+            for name in one.template.entities
+        ]
+        return sum(len(own) > most for own in categories)
+
+    assert restricted(sane, 0) > 0
+    assert restricted(sane, 1) == 0
+    assert restricted(faithful, 1) > 0
+    with pytest.raises(ValueError, match="faithful is about walks over the schema"):
+        Workload(faithful=True, walk="data", data=Path())
+
+
 def test_placeholders_joins_and_edges_can_be_more() -> None:
     assert all(len(one.template.placeholders) == 2 for one in made(10, placeholders=2))
     assert all(not one.template.placeholders for one in made(10, placeholders=0))

@@ -9,13 +9,15 @@ from typing import Any
 
 import click
 
+from hydrograph.bench.features.selectivity import StaticUnit
 from hydrograph.cli.options import setting_option
 from hydrograph.cli.texts import query_text
 from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.workload.generate import Workload
 
 _TRIES = 100_000
-_LEFT_OUT = ("faithful",)
+_OWN = ("like", "where", "tries", "measure", "windows", "static_unit", "force", "settings")
+"""Options that are no settings of the queries themselves."""
 
 
 @click.group("workload")
@@ -35,7 +37,7 @@ def _shop(target: Path, **given: Any) -> None:
     from hydrograph.worlds.workload.data import WorldData
     from hydrograph.worlds.workload.generate import Generator
 
-    own = {name: given.pop(name) for name in ("like", "where", "tries", "measure", "windows", "force", "settings")}
+    own = {name: given.pop(name) for name in _OWN}
     settings = read_settings(Workload, own["settings"], {k: v for k, v in given.items() if v is not None})
     conditions = read_conditions(own["where"]) if own["where"] else ()
     with ExitStack() as stack:
@@ -45,7 +47,7 @@ def _shop(target: Path, **given: Any) -> None:
         wants_data = own["measure"] or any(one.needs_data for one in conditions) or own["like"]
         gauge = None
         if data is not None and wants_data:
-            gauge = Gauge(data, settings.window, settings.slide, own["windows"])
+            gauge = Gauge(data, settings.window, settings.slide, own["windows"], StaticUnit(own["static_unit"]))
         if own["like"]:
             model = parse(query_text(None, own["like"]))
             conditions = (*conditions, *like(structure(model), None if gauge is None else gauge(model)))
@@ -72,7 +74,7 @@ def _shop(target: Path, **given: Any) -> None:
 
 
 def _params() -> list[click.Parameter]:
-    settings = [setting_option(n, field) for n, field in Workload.model_fields.items() if n not in _LEFT_OUT]
+    settings = [setting_option(n, field) for n, field in Workload.model_fields.items()]
     return [
         click.Argument(["target"], type=click.Path(path_type=Path)),
         *settings,
@@ -86,6 +88,13 @@ def _params() -> list[click.Parameter]:
         ),
         click.Option(
             ["--windows"], type=click.IntRange(1), default=1, show_default=True, help="Windows to measure on."
+        ),
+        click.Option(
+            ["--static-unit"],
+            type=click.Choice([unit.value for unit in StaticUnit]),
+            default=StaticUnit.PATTERN.value,
+            show_default=True,
+            help="What counts once when static patterns are averaged.",
         ),
         click.Option(
             ["--settings"],

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from hydrograph.bench.features.selectivity import Conjunction, StaticUnit, measured, over_the_run, selectivities
+from hydrograph.bench.features.averages import measured, over_the_run
+from hydrograph.bench.features.selectivity import Conjunction, StaticUnit, selectivities, undefined
 from hydrograph.bench.features.structure import JoinType, Kind, Shape, structure
 from hydrograph.errors import UnsupportedError
 from hydrograph.language import parse
@@ -78,14 +79,25 @@ def test_filters_count_where_their_variables_are_covered() -> None:
 
 def test_mean_and_deviation() -> None:
     conjunction = Conjunction.of(parse(plain(EXAMPLE)))
-    one = measured(conjunction, selectivities(conjunction, GRAPH))
-    assert one.patterns.mean == pytest.approx(1 / 3)
-    assert one.patterns.deviation == pytest.approx((2 / 243) ** 0.5)
-    assert one.joined.mean == pytest.approx((3 / 4 + 5 / 6 + 1) / 3)
-    none = measured(conjunction, selectivities(conjunction, frozenset()))
+    one = measured(conjunction, selectivities(conjunction, GRAPH), len(GRAPH))
+    assert one.averages is not None
+    assert one.averages.patterns.mean == pytest.approx(1 / 3)
+    assert one.averages.patterns.deviation == pytest.approx((2 / 243) ** 0.5)
+    assert one.averages.joined.mean == pytest.approx((3 / 4 + 5 / 6 + 1) / 3)
+    none = measured(conjunction, selectivities(conjunction, frozenset()), 0)
     run = over_the_run([one, none])
-    assert run.cardinality == 1
+    assert (run.windows, run.cardinality, run.cardinality_deviation) == (2, 1, 1)
+    assert run.patterns is not None
     assert run.patterns.mean == pytest.approx(1 / 6)
+    assert run.patterns.over_windows == pytest.approx(1 / 6), "the means of the windows are 1/3 and 0"
+    assert run.patterns.deviation == pytest.approx((2 / 243) ** 0.5 / 2), "the other window has none"
+
+
+def test_patterns_of_exists_are_none_of_a_conjunction() -> None:
+    """A solution is not joined of them, so the share that is left means nothing."""
+    assert undefined(parse(plain(EXAMPLE))) is None
+    for test in ("NOT EXISTS { ?b :location ?a }", "(?b = :U1 || EXISTS { ?b :location ?a })"):
+        assert "has EXISTS" in (undefined(parse(plain(f"?b :subscribes ?c FILTER {test}"))) or "")
 
 
 def test_figure_3_1_static_components_count_once() -> None:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from statistics import fmean, pstdev
 from typing import TypeAlias
 
 from pyoxigraph import Store
 
-from hydrograph.algebra.expressions import Aggregate, And, Expression, Reference
+from hydrograph.algebra.expressions import Aggregate, Expression, Reference
 from hydrograph.algebra.nodes import (
     Bgp,
     Distinct,
@@ -32,7 +31,7 @@ from hydrograph.algebra.nodes import (
     Window,
 )
 from hydrograph.algebra.queries import ContinuousQuery, Select
-from hydrograph.algebra.walk import mentioned, operands
+from hydrograph.algebra.walk import conjuncts, has_exists, mentioned
 from hydrograph.bench.features.structure import join_vertices, patterns
 from hydrograph.bench.oracle import oxigraph
 from hydrograph.bench.oracle.dataset import Answer, Dataset, Row
@@ -67,7 +66,8 @@ class Conjunction:
         found = [each.pattern for each in placed if isinstance(each.pattern, TriplePattern)]
         if len(found) != len(placed) or not found:
             raise UnsupportedError("selectivities are defined for triple patterns, this query has paths or none")
-        return cls(tuple(found), tuple(each.stream is None for each in placed), tuple(_filters(query.pattern)))
+        conditions = tuple(_filters(query.pattern))
+        return cls(tuple(found), tuple(each.stream is None for each in placed), conditions)
 
     def units(self, unit: StaticUnit) -> list[list[int]]:
         """Return the patterns, by number, that count as one when values are averaged."""
@@ -89,10 +89,22 @@ class Conjunction:
         return {self.patterns[number].subject, self.patterns[number].object}
 
 
+def undefined(query: ContinuousQuery) -> str | None:
+    """Return why a query has no selectivities, or None if it has."""
+    try:
+        Conjunction.of(query)
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
 def _filters(pattern: Pattern) -> list[Expression]:
     match pattern:
         case Filter(condition, inner):
-            return [*_conditions(condition), *_filters(inner)]
+            # The patterns of EXISTS are none that a solution is joined of.
+            if has_exists(condition):
+                raise UnsupportedError("selectivities are defined for patterns with filters, this query has EXISTS")
+            return [*conjuncts(condition), *_filters(inner)]
         case Project(inner) | Distinct(inner) | Window(_, inner) | Graph(_, inner):
             return _filters(inner)
         case Join(left, right):
@@ -102,13 +114,6 @@ def _filters(pattern: Pattern) -> list[Expression]:
         case _:
             name = type(pattern).__name__
             raise UnsupportedError(f"selectivities are defined for patterns with filters, this query has {name}")
-
-
-def _conditions(expression: Expression) -> list[Expression]:
-    """Return the conditions that all have to hold, each on its own: patterns may cover some of them."""
-    if isinstance(expression, And):
-        return [condition for operand in operands(expression) for condition in _conditions(operand)]
-    return [expression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,62 +200,3 @@ def _covered(chosen: list[TriplePattern], filters: Sequence[Expression]) -> Patt
     for condition in (each for each in filters if mentioned(each) <= known):
         pattern = Filter(condition, pattern)
     return pattern
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Mean and standard deviation of a value."""
-
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, values: Sequence[float | Fraction]) -> Spread:
-        """Return both; the deviation is that of the whole population."""
-        numbers = [float(value) for value in values]
-        return cls(fmean(numbers), pstdev(numbers)) if numbers else cls(0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The features of a query over one window, or over a run as the means of its windows."""
-
-    cardinality: float
-    patterns: Spread
-    restricted: Spread
-    joined: Spread
-
-
-def measured(found: Conjunction, values: Selectivities, unit: StaticUnit = StaticUnit.PATTERN) -> Measured:
-    """Return mean and deviation over the patterns; static components count once, with the mean of their patterns."""
-    units = found.units(unit)
-
-    def spread(of: Callable[[int], float]) -> Spread:
-        return Spread.of([fmean([of(number) for number in numbers]) for numbers in units])
-
-    def joined(number: int) -> float:
-        shares = values.joined[number].values()
-        return fmean(map(float, shares)) if shares else 1.0
-
-    return Measured(
-        values.cardinality,
-        spread(lambda number: float(values.patterns[number])),
-        spread(lambda number: float(values.restricted[number])),
-        spread(joined),
-    )
-
-
-def over_the_run(windows: Sequence[Measured]) -> Measured:
-    """Return the means over the windows of a run."""
-
-    def mean(of: Callable[[Measured], Spread]) -> Spread:
-        return Spread(
-            fmean([of(window).mean for window in windows]), fmean([of(window).deviation for window in windows])
-        )
-
-    return Measured(
-        fmean([window.cardinality for window in windows]),
-        mean(lambda window: window.patterns),
-        mean(lambda window: window.restricted),
-        mean(lambda window: window.joined),
-    )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hydrograph.bench.features.selectivity import Measured
+from hydrograph.bench.features.averages import Run
 from hydrograph.bench.features.structure import Kind, Shape, Structure
 from hydrograph.errors import UsageError
 
@@ -54,12 +54,16 @@ class Condition:
         """Whether the text of a query does not tell."""
         return self.feature in _MEASURES
 
-    def holds(self, found: Structure, values: Measured | None) -> bool:
-        """Tell whether a query has the feature; `values` is there if the condition needs data."""
+    def holds(self, found: Structure, values: Run | None) -> bool:
+        """Tell whether a query has the feature; `values` is there if the condition needs data.
+
+        Of what is not defined for a query nothing holds.
+        """
         if isinstance(self.value, str):
             has = self.value in _words(self.feature, found)
             return has if self.operator == "=" else not has
-        return _NUMBERS[self.operator](_number(self.feature, found, values), self.value)
+        number = _number(self.feature, found, values)
+        return number is not None and _NUMBERS[self.operator](number, self.value)
 
 
 def _words(feature: str, found: Structure) -> tuple[str, ...]:
@@ -72,7 +76,7 @@ def _words(feature: str, found: Structure) -> tuple[str, ...]:
             return found.classes
 
 
-def _number(feature: str, found: Structure, values: Measured | None) -> float:
+def _number(feature: str, found: Structure, values: Run | None) -> float | None:
     counts = {
         "patterns": found.patterns,
         "streaming": found.streaming,
@@ -83,13 +87,10 @@ def _number(feature: str, found: Structure, values: Measured | None) -> float:
     if feature in counts:
         return counts[feature]
     assert values is not None, f"{feature} is measured on data"
-    measured = {
-        "cardinality": values.cardinality,
-        "selectivity": values.patterns.mean,
-        "restricted": values.restricted.mean,
-        "joined": values.joined.mean,
-    }
-    return measured[feature]
+    if feature == "cardinality":
+        return values.cardinality
+    measured = {"selectivity": values.patterns, "restricted": values.restricted, "joined": values.joined}[feature]
+    return None if measured is None else measured.mean
 
 
 def read_conditions(text: str) -> tuple[Condition, ...]:
@@ -115,7 +116,7 @@ def _condition(text: str) -> Condition:
         raise UsageError(f"expected a number for {feature}, got {value!r}") from None
 
 
-def like(found: Structure, values: Measured | None) -> tuple[Condition, ...]:
+def like(found: Structure, values: Run | None) -> tuple[Condition, ...]:
     """Return what makes a query like another one: its structure and, where it was measured, about as many answers."""
     conditions = [
         Condition("kind", "=", found.kind),
@@ -131,7 +132,7 @@ def like(found: Structure, values: Measured | None) -> tuple[Condition, ...]:
     return tuple(conditions)
 
 
-def fulfils(conditions: Sequence[Condition], found: Structure, measure: Callable[[], Measured] | None) -> bool:
+def fulfils(conditions: Sequence[Condition], found: Structure, measure: Callable[[], Run] | None) -> bool:
     """Tell whether all conditions hold; data is measured only where the text of the query has passed."""
     if not all(one.holds(found, None) for one in conditions if not one.needs_data):
         return False

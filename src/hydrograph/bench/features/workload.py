@@ -11,12 +11,13 @@ from typing import Any
 
 from hydrograph import __version__
 from hydrograph.algebra.queries import ContinuousQuery
-from hydrograph.bench.features.selectivity import Conjunction, Measured, asking, measured, over_the_run, selectivities
+from hydrograph.bench.features.averages import Run, measured, over_the_run
+from hydrograph.bench.features.selectivity import Conjunction, StaticUnit, asking, selectivities
+from hydrograph.bench.features.show import vertices
 from hydrograph.bench.features.structure import Structure, structure
 from hydrograph.bench.features.wanted import Condition, fulfils
 from hydrograph.errors import UsageError
-from hydrograph.rdf.nquads import term_text
-from hydrograph.rdf.terms import Triple, Variable
+from hydrograph.rdf.terms import Triple
 from hydrograph.worlds.workload.data import WorldData
 from hydrograph.worlds.workload.generate import Generator
 from hydrograph.worlds.workload.instances import Instance, continuous
@@ -30,8 +31,16 @@ VERSION = 1
 class Gauge:
     """Measures queries on the first windows of a world."""
 
-    def __init__(self, data: WorldData, width: int, slide: int, windows: int) -> None:
+    def __init__(
+        self,
+        data: WorldData,
+        width: int,
+        slide: int,
+        windows: int,
+        unit: StaticUnit = StaticUnit.PATTERN,
+    ) -> None:
         """Load the windows and the static data, each window once for all queries."""
+        self.unit = unit
         assert data.stream.first is not None, "generated streams have events"
         start = data.stream.first // slide * slide
         static = frozenset(_triple(*row) for row in data.static_triples())
@@ -41,10 +50,12 @@ class Gauge:
             graph = static | {_triple(*known[:3]) for known in inside}
             self.graphs.append((graph, asking(graph)))
 
-    def __call__(self, query: ContinuousQuery) -> Measured:
-        """Return the features of a query as the means over the windows."""
+    def __call__(self, query: ContinuousQuery) -> Run:
+        """Return the features of a query over the windows."""
         found = Conjunction.of(query)
-        return over_the_run([measured(found, selectivities(found, graph, ask)) for graph, ask in self.graphs])
+        return over_the_run(
+            [measured(found, selectivities(found, graph, ask), len(graph), self.unit) for graph, ask in self.graphs]
+        )
 
 
 def _triple(subject: Any, predicate: Any, object_: Any) -> Triple:
@@ -58,7 +69,7 @@ class Kept:
     number: int
     attempt: int
     template: Template
-    queries: tuple[tuple[str, Instance, Structure, Measured | None], ...]
+    queries: tuple[tuple[str, Instance, Structure, Run | None], ...]
 
 
 def search(
@@ -91,13 +102,13 @@ def search(
         yield Kept(number, candidate.attempt, candidate.template, tuple(queries))
 
 
-def _once(gauge: Gauge | None, query: ContinuousQuery) -> Callable[[], Measured] | None:
+def _once(gauge: Gauge | None, query: ContinuousQuery) -> Callable[[], Run] | None:
     """Return what measures a query when it is asked first."""
     if gauge is None:
         return None
-    known: list[Measured] = []
+    known: list[Run] = []
 
-    def measure() -> Measured:
+    def measure() -> Run:
         if not known:
             known.append(gauge(query))
         return known[0]
@@ -148,7 +159,7 @@ def write_workload(
     partial.replace(target / MANIFEST)
 
 
-def entry(made: Instance, found: Structure, values: Measured | None, texts: Said) -> dict[str, Any]:
+def entry(made: Instance, found: Structure, values: Run | None, texts: Said) -> dict[str, Any]:
     """Return what the manifest says about a query."""
     known: dict[str, Any] = {
         "kind": found.kind,
@@ -157,17 +168,9 @@ def entry(made: Instance, found: Structure, values: Measured | None, texts: Said
         "shape": found.shape,
         "classes": found.classes,
         "degree": found.degree,
-        "vertices": [
-            {"term": shown(vertex.term), "degree": vertex.degree, "types": sorted(vertex.types)}
-            for vertex in found.vertices
-        ],
+        "vertices": vertices(found),
         "constants": {name: iri.value for name, iri in made.constants.items()},
         "languages": sorted(texts.texts),
         "reasons": dict(texts.reasons),
     }
     return known if values is None else {**known, "measured": asdict(values)}
-
-
-def shown(term: Any) -> str:
-    """Return a term as queries show it."""
-    return f"?{term.name}" if isinstance(term, Variable) else term_text(term)

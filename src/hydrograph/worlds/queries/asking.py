@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,19 +32,22 @@ def asked_constants(queries: Iterable[SetQuery], directory: Path, manifest: Worl
     found: dict[str, str] = {}
     for query in queries:
         if query.about.constants:
-            chosen = next(filter(None, _choices(query, directory, manifest)), None)
-            if chosen is None:
+            values = next(filter(None, _choices(query, directory, manifest)), None)
+            if values is None:
                 raise DataError(f"{directory}: nothing stands at the place of {', '.join(query.about.constants)}")
-            found |= chosen
+            found |= values
     return found
 
 
 def _choices(query: SetQuery, directory: Path, manifest: WorldManifest) -> Iterator[dict[str, str]]:
-    """Yield the commonest constants of the whole query, then of those patterns alone that have them."""
-    names = query.about.constants
+    """Yield the commonest constants of the whole query, then of those patterns alone that have them.
+
+    Published ones stay where there are answers with them, and where there are none with any.
+    """
+    names, usual = query.about.constants, query.about.usual
     yield _commonest(query, names, directory, manifest, alone=False)
-    found: dict[str, str] = {}
-    for name in names:
+    found = dict(usual)
+    for name in (one for one in names if one not in usual):
         found |= _commonest(query, (name,), directory, manifest, alone=True)
     yield found if len(found) == len(names) else {}
 
@@ -60,10 +63,23 @@ def _commonest(
     with asked.over(streams, static, placement="local", until=first + LOOK) as run:
         for report in run.reports():
             counted.update(report.rows)
-    if not counted:
-        return {}
-    row, _ = min(counted.items(), key=lambda item: (-item[1], item[0]))
-    return {name: (text or "")[1:-1] for name, text in zip(names, row, strict=True)}
+    return chosen(counted, names, query.about.usual)
+
+
+def chosen(
+    counted: Counter[tuple[str | None, ...]], names: tuple[str, ...], usual: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the commonest of the counted values, by name: of those with the usual ones, if there are any.
+
+    >>> found = Counter({("<urn:a>", "<urn:1>"): 5, ("<urn:b>", "<urn:2>"): 3, ("<urn:c>", "<urn:2>"): 1})
+    >>> chosen(found, ("X", "Y"), {"Y": "urn:2"})
+    {'X': 'urn:b', 'Y': 'urn:2'}
+    """
+    values = [
+        ({name: (text or "")[1:-1] for name, text in zip(names, row, strict=True)}, n) for row, n in counted.items()
+    ]
+    kept = [one for one in values if all(one[0][name] == usual[name] for name in names if name in usual)]
+    return min(kept or values, key=lambda one: (-one[1], *one[0].values()), default=({}, 0))[0]
 
 
 def _opened(query: ContinuousQuery, stands: dict[str, str], names: tuple[str, ...], *, alone: bool) -> ContinuousQuery:

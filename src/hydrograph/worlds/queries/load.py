@@ -24,6 +24,7 @@ from hydrograph.errors import UnsupportedError, UsageError
 from hydrograph.language import DIALECTS, parse
 from hydrograph.language.rewording import reword
 from hydrograph.windows.profile import preset
+from hydrograph.worlds.queries.registered import registered
 
 SETS = ("lsbench", "csrbench", "srbench", "yabench", "watdiv", "functional")
 SOURCE = "rspql"
@@ -62,7 +63,11 @@ class About(BaseModel):
     streams: tuple[str, ...]
     """The streams of the world it reads; their number is N_S."""
     constants: tuple[str, ...] = ()
+    usual: Mapping[str, str] = {}
+    """Those of its constants that the published text has, with their values: they stay where there are answers."""
     note: str = ""
+    empty: str = ""
+    """Why it has no answers in the world of the set's settings with any constants, with figures of that world."""
     windows: Mapping[str, str] = {}
     """The windows as published, by language; those of the text are for checked runs."""
     published: Mapping[str, str] = {}
@@ -86,9 +91,16 @@ class SetQuery:
         found = self.texts.get(language) or self.merged.get(language)
         if found is None:
             raise UnsupportedError(self.reasons.get(language, f"{self.name} has no text in {language}"))
+        return self._filled(found, constants)
+
+    def merged_text(self, constants: Mapping[str, str], language: str) -> str:
+        """Return the text that sees one graph with its constants filled in, where there is one."""
+        return self._filled(self.merged[language], constants)
+
+    def _filled(self, text: str, constants: Mapping[str, str]) -> str:
         if missing := [name for name in self.about.constants if name not in constants]:
             raise UsageError(f"{self.name} needs the constant {missing[0]}: choose one from the data")
-        return _CONSTANT.sub(lambda hole: constants[hole[1]], found)
+        return _CONSTANT.sub(lambda hole: constants[hole[1]], text)
 
 
 def about_set(name: str) -> AboutSet:
@@ -127,21 +139,24 @@ def _texts(folder: Traversable, title: str) -> dict[str, str]:
     return {language: place.read_text("utf-8") for language, place in places.items() if place.is_file()}
 
 
-def translations(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """Yield language, text, and the reason where there is none, for each language but the source."""
-    stands = {name: _stand(name, number, text) for number, name in enumerate(dict.fromkeys(_CONSTANT.findall(text)))}
+def translations(name: str, text: str) -> Iterator[tuple[str, str | None, str]]:
+    """Yield language, text, and the reason where there is none, for each language but the source.
+
+    Where a language wants a query registered, it is by its name.
+    """
+    stands = {hole: _stand(hole, number, text) for number, hole in enumerate(dict.fromkeys(_CONSTANT.findall(text)))}
     query = parse(_CONSTANT.sub(lambda found: stands[found[1]], text), SOURCE)
     profile = preset(DIALECTS[SOURCE].preset)
     for language in LANGUAGES:
         if language == SOURCE:
             continue
         try:
-            said = reword(query, language, profile).text
+            said = reword(registered(query, name, language), language, profile).text
         except UnsupportedError as error:
             yield language, None, str(error)
             continue
-        for name, stand in stands.items():
-            said = said.replace(stand, f"${{{name}}}")
+        for hole, stand in stands.items():
+            said = said.replace(stand, f"${{{hole}}}")
         yield language, said, ""
 
 
@@ -155,7 +170,7 @@ def write(folder: Path) -> None:
     reasons = ["# Made from the texts: why a language can not say a query.\n"]
     for file in sorted(folder.glob(f"*.{SOURCE}"), key=lambda file: _numbered(file.stem)):
         missing = []
-        for language, text, reason in translations(file.read_text("utf-8")):
+        for language, text, reason in translations(file.stem, file.read_text("utf-8")):
             target = file.with_suffix(f".{language}")
             if text is None:
                 target.unlink(missing_ok=True)

@@ -46,11 +46,16 @@ class Workload(Settings):
     static: int = Field(default=1, ge=1, description="without data: the scale of users, products, retailers, websites")
     stream: int = Field(default=1, ge=1, description="without data: the scale of offers, purchases and reviews")
     model: Path | None = Field(default=None, description="without data: a model file instead of the built-in one")
+    faithful: bool = Field(
+        default=False, description="one variable for each type, even where it would have to be two things at once"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Workload:
         if self.walk == "data" and self.data is None:
             raise ValueError("a walk over data needs data: give a generated shop")
+        if self.walk == "data" and self.faithful:
+            raise ValueError("faithful is about walks over the schema: a walk over data has its own variables")
         return self
 
     @property
@@ -62,6 +67,7 @@ class Workload(Settings):
             constant_joins=self.constant_joins,
             duplicate_edges=self.duplicate_edges,
             filters=self.filters,
+            faithful=self.faithful,
         )
 
     @property

@@ -1,7 +1,8 @@
 """A random walk over the schema: which things can be asked about together.
 
 After Stream WatDiv's template generator, apart from one thing: it has one variable for each type, even where that would
-have to be an album and a movie at once. Here such a template gets a second variable, so that it can have answers.
+have to be an album and a movie at once. Here such a template gets a second variable, so that it can have answers;
+`faithful` keeps the one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class _Walk:
     literals: dict[str, Attribute] = field(default_factory=dict)
     current: dict[str, str] = field(default_factory=dict)
     """The variable of each type: the one that the next edge to the type leads to."""
+    faithful: bool = False
 
     def new(self) -> str:
         return f"v{len(self.entities) + len(self.literals)}"
@@ -40,7 +42,9 @@ class _Walk:
         """Let a variable stand for `vertex`; tell whether it can."""
         known = self.entities[name]
         if known.restriction and vertex.restriction not in ("", known.restriction):
-            return False
+            if self.faithful:
+                self.entities[name] = vertex  # from where the walk goes on
+            return self.faithful
         self.entities[name] = max(known, vertex)
         return True
 
@@ -61,7 +65,7 @@ class _Walk:
 
 def schema_walk(schema: Schema, wishes: Wishes, choices: Choices) -> Template:
     """Return a template without placeholders; it may be shorter than was drawn, and stream nothing."""
-    walk = _Walk()
+    walk = _Walk(faithful=wishes.faithful)
     here = walk.entity(choices.pick("start", schema.vertices))
     size = 1 + choices.below("size", wishes.patterns)
     walked: set[int] = set()

@@ -95,6 +95,8 @@ class Wishes:
     """Whether an edge may be walked again; it then leads to something else."""
     filters: int = 0
     """Conditions on literals, as far as a template has so many."""
+    faithful: bool = False
+    """Whether everything of a type is one variable, even where it would have to be an album and a movie at once."""
 
 
 def completed(template: Template, wishes: Wishes, choices: Choices) -> Template | None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hydrograph.algebra.nodes import Bgp
 from hydrograph.algebra.queries import ContinuousQuery, Select
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.errors import UnsupportedError
 from hydrograph.language import DIALECTS
-from hydrograph.language.dialects.strider import STREAM as STRIDERS_STREAM
 from hydrograph.language.printer import print_sparql
 from hydrograph.language.rewording import reword
 from hydrograph.windows.profile import preset
+from hydrograph.worlds.queries.registered import registered
 from hydrograph.worlds.shop.model import Model
 from hydrograph.worlds.workload.instances import Instance, continuous, plain
 from hydrograph.worlds.workload.template import Template
@@ -46,24 +46,12 @@ def said(name: str, made: Instance, model: Model, window: TimeWindow, *, open_wi
     reasons: dict[str, str] = {}
     for language in LANGUAGES:
         try:
-            text = reword(_registered(query, name, language), language, preset(DIALECTS[SOURCE].preset)).text
+            text = reword(registered(query, name, language), language, preset(DIALECTS[SOURCE].preset)).text
         except UnsupportedError as error:
             reasons[language] = str(error)
         else:
             texts[language] = _opened(text, language) if open_window else text
     return Said(texts, reasons, print_sparql(plain(made, model)))
-
-
-def _registered(query: ContinuousQuery, name: str, language: str) -> ContinuousQuery:
-    """Return the query under a name; in Strider over the one stream it has, which has no other name there."""
-    match language:
-        case "csparql":
-            return replace(query, name=name)
-        case "strider":
-            windows = tuple(replace(window, stream=STRIDERS_STREAM) for window in query.windows)
-            return replace(query, name=name, windows=windows)
-        case _:
-            return query
 
 
 def lengths(window: TimeWindow, language: str) -> dict[str, str]:
