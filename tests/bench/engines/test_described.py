@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from hydrograph.bench.player import AsFastAsTaken
 from hydrograph.errors import UnsupportedError, UsageError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
-from hydrograph.rdf.vocab import XSD_INTEGER
+from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 from hydrograph.windows.stream import Element
 
 STREAM = Iri("urn:s")
@@ -31,6 +32,7 @@ ELEMENTS = [
 ]
 LINES = Path(__file__).with_name("lines.py")
 STUBS = Path(__file__).with_name("stubs")
+PRICES = ("5.0", "4.5", "6.0", "3.0")
 DESCRIPTION = f"""
 name = "lines"
 command = ["{sys.executable}", "{LINES}", "{{query}}", "{{static}}", "{{graphs}}"]
@@ -142,19 +144,38 @@ def test_shipped_descriptions_say_what_the_user_has_to_supply(tmp_path: Path) ->
         registry.engine("described:nowhere.toml")
 
 
-def test_a_language_that_nobody_here_reads(tmp_path: Path) -> None:
-    program = tmp_path / "etalis.sh"
-    program.write_text(
-        '#!/bin/sh\nwhile read -r line; do echo "match\turn:x\t$(expr "$line" : \'.*,\\(.*\\))\')"; done\n'
-    )
-    program.chmod(0o755)
-    name = f"etalis:{tmp_path}"
+@pytest.mark.parametrize("prolog", ["stand-in", "swipl"])
+def test_a_language_that_nobody_here_reads(prolog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ETALIS can not be fetched: its runner calls stand-ins of the predicates that it has, where there is a Prolog."""
+    if prolog == "stand-in":
+        program = tmp_path / "swipl"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {STUBS / "etalis" / "swipl.py"} "$@"\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    elif shutil.which("swipl") is None:
+        pytest.skip("no SWI-Prolog here")
+    name = f"etalis:{STUBS / 'etalis'}"
     with pytest.raises(UnsupportedError, match="its own language, ep-sparql"):
         registry.text(name, QUERY)
-    found = asked(name, "% variables: s o streams: <urn:s>\nanything", ("s", "o"))
-    assert found.outcomes == {}
-    assert len(found.blocks["q"]) == len(ELEMENTS)
-    assert asked(name, "anything").outcomes["q"].words.startswith("expected a first line such as")
+    text = (HERE / "etalis.ep-sparql").read_text("utf-8")
+    texts = {"q": text, "bad": text.replace("SEQ", "THEN"), "much": text.replace("SELECT", "CONSTRUCT"), "plain": "?"}
+    price, company = Iri("http://ex.org/price"), Iri("urn:c")
+    prices = [
+        Element.of(400 * n, n, Triple(company, price, Literal(each, XSD_DECIMAL))) for n, each in enumerate(PRICES)
+    ]
+    listed = tmp_path / "listed.nt"
+    listed.write_text('<urn:c> <http://ex.org/listed> "yes" .\n')
+    stream = Iri("http://ex.org/prices")
+    questions = {name: Question(each, ("company",)) for name, each in texts.items()}
+    task = Task(questions, {stream: prices}, {stream: AsFastAsTaken()}, {None: str(listed)}, stepwise=True)
+    found = run(registry.command(name), task, Limits(seconds=120))
+    assert {name: each.verdict for name, each in found.outcomes.items()} == {
+        "bad": Verdict.SYNTAX_ERROR,
+        "much": Verdict.NOT_SUPPORTED,
+        "plain": Verdict.RUNTIME_ERROR,
+    }
+    assert found.outcomes["plain"].words.startswith("expected a first line such as")
+    assert [list(block.rows.elements()) for block in found.blocks["q"]] == [[], [(company,)], [], [(company,)]]
 
 
 @pytest.fixture(scope="module", params=["csparql", "cqels"])
