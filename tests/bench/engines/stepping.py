@@ -19,8 +19,7 @@ def say(**reply: object) -> None:
 
 def main() -> None:
     streams: dict[str, str] = {}
-    source = open(0, "rb", buffering=0)  # noqa: PTH123, SIM115: nothing may be read ahead
-    while line := source.readline():
+    while line := sys.stdin.buffer.raw.readline():  # type: ignore[attr-defined]  # nothing may be read ahead
         told = json.loads(line)
         match told["do"]:
             case "register":
