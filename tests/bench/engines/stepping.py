@@ -5,6 +5,7 @@ It says of every execution that it is over, with rows or without, but only for q
 
 from __future__ import annotations
 
+import io
 import json
 import select
 import sys
@@ -19,7 +20,8 @@ def say(**reply: object) -> None:
 
 def main() -> None:
     streams: dict[str, str] = {}
-    while line := sys.stdin.buffer.raw.readline():  # type: ignore[attr-defined]  # nothing may be read ahead
+    source = io.FileIO(0)  # nothing may be read ahead
+    while line := source.readline():
         told = json.loads(line)
         match told["do"]:
             case "register":

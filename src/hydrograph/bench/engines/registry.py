@@ -142,7 +142,10 @@ ENGINES: dict[str, Registered] = {
             name="hydrograph-spark",
             what="Hydrograph's replay, on Spark",
             start=_python("hydrograph", "spark"),
-            versions=lambda _: _packages("pyspark", "pyarrow")(_) | parts.programs({"java": ("java", "-version")}),
+            versions=lambda rest: {
+                **_packages("pyspark", "pyarrow")(rest),
+                **parts.programs({"java": ("java", "-version")}),
+            },
         ),
         Registered(
             name="hydrograph-live",
