@@ -1,14 +1,31 @@
-"""A program with lines of its own: reads `s p o t`, prints what each tumbling window of one second holds."""
+"""A program with lines of its own: reads `s p o t`, prints what each tumbling window of one second holds.
+
+python lines.py QUERY STATIC [GRAPHS]
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+
+REFUSED = {"FILTER": "no filters here", "BIND": "what is BIND?", "MINUS": "not today"}
+
+
+def static() -> str:
+    """Return the objects of the static triples of each graph."""
+    places = [line.split("\t") for line in Path(sys.argv[3]).read_text("utf-8").splitlines()]
+    texts = [("default", sys.argv[2]), *places]
+    objects = ((name, [line.split()[2] for line in Path(file).read_text().splitlines()]) for name, file in texts)
+    return " ".join(f"{name}: {' '.join(found)}" for name, found in objects)
 
 
 def main() -> None:
-    query = open(sys.argv[1], encoding="utf-8").read()  # noqa: PTH123, SIM115
-    if "FILTER" in query:
-        print("no: no filters here", flush=True)  # noqa: T201
+    query = Path(sys.argv[1]).read_text("utf-8")
+    refused = [words for word, words in REFUSED.items() if word in query]
+    if "SAY THE STATIC DATA" in query:
+        refused = [f"no {static()}"]
+    if refused:
+        print(f"no: {refused[0]}", flush=True)  # noqa: T201
         return
     print("welcome", flush=True)  # noqa: T201
     close: int | None = None

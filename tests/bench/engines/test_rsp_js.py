@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hydrograph.bench.engines import registry, rsp_js
 from hydrograph.bench.engines.process import Limits
 from hydrograph.bench.engines.session import Played, Question, Task, run
+from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.functional.suite import functional
 from hydrograph.bench.judge.evidence import Evidence
 from hydrograph.bench.judge.judging import Judgement, judge
@@ -123,6 +125,24 @@ def test_static_data_in_a_named_graph(tmp_path: Path) -> None:
     assert [dict(block.rows) for block in found.blocks["q"]] == [
         {(Iri(f"{BASE}o0"), Literal.tagged("Celsius", "en")): 1},
     ]
+
+
+@FETCHED
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("FROM NAMED WINDOW", "FROM WINDOW", "no window was recognised in the query"),
+        ("SELECT", "SELEKT", "Lexical error on line|Parse error on line"),
+        ("?v", "?v ?v", "columns have the same name"),
+    ],
+)
+def test_texts_that_it_can_not_read_are_syntax_errors(old: str, new: str, words: str) -> None:
+    text = registry.text("rsp-js", STAR)
+    assert old in text
+    task = Task({"q": Question(text.replace(old, new), ("o", "sensor", "v"))}, {STREAM: []}, {})
+    found = run(registry.command("rsp-js"), task, Limits(seconds=60)).outcomes["q"]
+    assert (found.verdict, found.phase) == (Verdict.SYNTAX_ERROR, Phase.REGISTRATION)
+    assert re.search(words, found.words)
 
 
 @FETCHED

@@ -24,7 +24,7 @@ from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.oracle.dataset import StaticData
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.player import AsFastAsTaken
-from hydrograph.errors import DataError, QueryError
+from hydrograph.errors import DataError, QueryError, UnsupportedError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.windows.stream import Element
@@ -48,6 +48,7 @@ class Server(ThreadingHTTPServer):
         self.engine = Incremental()
         self.folder = folder
         self.streams: set[str] = set()
+        self.queries: set[str] = set()
         self.observers: dict[str, list[str]] = {}
         self.lock = threading.Lock()
 
@@ -60,10 +61,15 @@ class Handler(BaseHTTPRequestHandler):
         if kind == "streams":
             self.server.streams.add(name)
             return self._say(201)
+        if name in self.server.queries:
+            return self._say(409, f"{name} is there already")
         try:
             self.server.engine.register(name, body.decode())
+        except UnsupportedError as error:
+            return self._say(501, str(error))
         except QueryError as error:
-            return self._say(400, str(error))
+            return self._say(500 if b"INTERNAL" in body else 400, str(error))
+        self.server.queries.add(name)
         return self._say(201)
 
     def do_POST(self) -> None:
@@ -84,9 +90,15 @@ class Handler(BaseHTTPRequestHandler):
         return self._say(200)
 
     def do_DELETE(self) -> None:
-        self._read()
+        kind, name, _ = self._read()
         with self.server.lock:
-            self._push(list(self.server.engine.end()))
+            if kind == "streams":
+                self.server.streams.discard(name)
+                self._push(list(self.server.engine.end()))
+            else:
+                self.server.queries.discard(name)
+                self.server.observers.pop(name, None)
+                self.server.engine.unregister(name)
         self._say(200)
 
     def _push(self, answers: list[object]) -> None:
@@ -123,22 +135,32 @@ def json_of(text: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
+def server(tmp_path: Path) -> Iterator[Server]:
     server = Server(tmp_path)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
+    yield server
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def address(server: Server) -> str:
+    return f"http://127.0.0.1:{server.server_address[1]}"
 
 
 def task(text: str, static: dict[str | None, str]) -> Task:
     return Task({"q 1/2": Question(text, ("o", "v", "room"))}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, static)
 
 
-def test_answers_come_over_the_network(address: str, tmp_path: Path) -> None:
-    file = tmp_path / "rooms.nt"
+def rooms(folder: Path) -> str:
+    file = folder / "rooms.nt"
     file.write_text("<urn:o1> <http://example.org/in> <urn:room> .\n")
-    found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: str(file)}), Limits(60))
+    return str(file)
+
+
+def test_answers_come_over_the_network(address: str, tmp_path: Path) -> None:
+    file = rooms(tmp_path)
+    found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: file}), Limits(60))
     assert found.outcomes == {}
     due = expected(parse(TEXT), {STREAM: ELEMENTS}, StaticData(frozenset({ROOM})))
     total = outcome(due, found.blocks["q 1/2"])
@@ -146,11 +168,48 @@ def test_answers_come_over_the_network(address: str, tmp_path: Path) -> None:
     assert total.non_empty > 4
 
 
-def test_a_query_that_is_refused(address: str) -> None:
-    asked = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [ELEMENTS 3] WHERE { WINDOW <urn:w> { ?o ?p ?q } }"
-    found = run(registry.command(f"rsp-services:{address}"), task(asked, {}), Limits(60)).outcomes["q 1/2"]
-    assert (found.verdict, found.phase) == (Verdict.RUNTIME_ERROR, Phase.REGISTRATION)
-    assert "400 only time windows" in found.words
+UNSUPPORTED = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [ELEMENTS 3] WHERE { WINDOW <urn:w> { ?o ?p ?q } }"
+BROKEN = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 3s WHERE { WINDOW <urn:w> { ?o ?p ?q } }"
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "verdict", "words"),
+    [
+        (UNSUPPORTED, "", Verdict.NOT_SUPPORTED, "501 only time windows"),
+        (BROKEN, "", Verdict.SYNTAX_ERROR, "PUT /queries/q%201%2F2: 400 line 1, column"),
+        (f"{BROKEN} # INTERNAL", "", Verdict.RUNTIME_ERROR, "500 line 1, column"),
+        (f"{BROKEN} # INTERNAL", "?syntax=column+%5Cd", Verdict.SYNTAX_ERROR, "500 line 1, column"),
+        (UNSUPPORTED, "?syntax=windows&unsupported=$^", Verdict.SYNTAX_ERROR, "501 only time windows"),
+    ],
+)
+def test_a_query_that_is_refused(address: str, asked: str, options: str, verdict: Verdict, words: str) -> None:
+    """The words are the engine's, also where the text is none that could be read here."""
+    name = f"rsp-services:{address}{options}"
+    found = run(registry.command(name), task(asked, {}), Limits(60)).outcomes["q 1/2"]
+    assert (found.verdict, found.phase) == (verdict, Phase.REGISTRATION)
+    assert words in found.words
+
+
+def test_nothing_is_left_at_the_engine(server: Server, address: str) -> None:
+    for _ in range(2):  # the second run finds the names free
+        found = run(registry.command(f"rsp-services:{address}?settle=0.1"), task(TEXT, {}), Limits(60))
+        assert found.outcomes["q 1/2"].verdict is Verdict.NO_ANSWER
+        assert (server.queries, server.streams, server.observers) == (set(), set(), {})
+
+
+def test_nothing_is_left_after_a_failure(server: Server, address: str) -> None:
+    """The engine answers something else than what was asked for, so the run is over before its end."""
+    asked = Task({"q": Question(TEXT, ())}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, {None: rooms(server.folder)})
+    found = run(registry.command(f"rsp-services:{address}?settle=0.1"), asked, Limits(60))
+    assert found.outcomes["q"].verdict is Verdict.RUNTIME_ERROR
+    assert (server.queries, server.streams) == (set(), set())
+
+
+def test_what_an_ended_run_has_left_is_replaced(server: Server, address: str) -> None:
+    server.queries.add("q 1/2")
+    file = rooms(server.folder)
+    found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: file}), Limits(60))
+    assert found.outcomes == {}
 
 
 def test_nobody_at_the_address() -> None:

@@ -54,6 +54,7 @@ ROOMS = [
     for n in range(7)
 ]
 PLANTED = Path(__file__).with_name("planted.py")
+STEPPING = Path(__file__).with_name("stepping.py")
 
 
 @pytest.fixture
@@ -147,18 +148,48 @@ def test_wrong_answers_are_told_apart_by_what_is_missing_and_extra(rooms: str) -
     assert totals["shift"].extra > 0
 
 
-def test_one_execution_after_the_other(rooms: str) -> None:
-    """The clock-driven store answers many elements with nothing, so an engine that executes at each one is asked."""
-    task = Task(
-        {"q": Question(TEXT, ("o", "v", "room"))},
-        {STREAM: ELEMENTS},
-        {STREAM: AsFastAsTaken()},
-        {None: rooms},
-        stepwise=True,
-    )
-    found = run([sys.executable, str(PLANTED), "eager"], task, Limits(seconds=60))
+STEPPED = [Element.of(n, n, Triple(Iri(f"urn:{n}"), Iri("urn:p"), Iri("urn:o"))) for n in range(6)]
+
+
+def stepped(*reads: str, stepwise: bool = True, seconds: float = 60) -> Played:
+    """Play two streams to an engine that fails when an element comes before it has finished with the one before."""
+    questions = {
+        f"{number}": Question(f"<urn:{each}>", ("s",), frozenset({Iri(f"urn:{each.strip('!')}")}))
+        for number, each in enumerate(reads)
+    }
+    streams = {Iri("urn:a"): STEPPED[::2], Iri("urn:b"): STEPPED[1::2]}
+    task = Task(questions, streams, dict.fromkeys(streams, AsFastAsTaken()), stepwise=stepwise)
+    return run([sys.executable, str(STEPPING)], task, Limits(seconds=seconds))
+
+
+def test_no_element_is_sent_before_the_execution_of_the_last_is_over() -> None:
+    found = stepped("a", "a", "b")
     assert found.outcomes == {}
-    assert found.executions["q"] >= len(ELEMENTS)
+    assert found.executions == {"0": 3, "1": 3, "2": 3}
+    hurried = stepped("a", "b", stepwise=False)
+    assert {each.words for each in hurried.outcomes.values()} == {"an element came while another was worked on"}
+
+
+def test_queries_that_have_failed_are_not_waited_for() -> None:
+    found = stepped("a", "a!")
+    assert found.executions == {"0": 3}
+    assert {name: each.words for name, each in found.outcomes.items()} == {"1": "it was asked to fail"}
+
+
+def test_queries_are_taken_back_in_the_end(tmp_path: Path) -> None:
+    """What an engine is told is on file: one that goes on running must not keep the queries of a run."""
+    for fault in ("none", "foreign"):
+        told = tmp_path / fault
+        task = Task(
+            {"q": Question(TEXT, ("o", "v", "room")), "bad": Question("SELECT", ())},
+            {STREAM: ELEMENTS},
+            {STREAM: AsFastAsTaken()},
+            {},
+        )
+        command = f"tee {told} | {sys.executable} {PLANTED} {fault}"
+        run(["sh", "-c", command], task, Limits(seconds=60))
+        lines = told.read_text().splitlines()
+        assert lines[-2:] == ['{"do":"unregister","query":"q"}', '{"do":"stop"}'], fault
 
 
 def test_queries_come_and_go_while_a_stream_is_played(rooms: str) -> None:

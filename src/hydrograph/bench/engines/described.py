@@ -10,101 +10,30 @@ from __future__ import annotations
 
 import queue
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from hydrograph.algebra.queries import Select
-from hydrograph.bench.engines.program import Answers, serve
+from hydrograph.algebra.queries import Dataset, Select
+from hydrograph.bench.engines.description import HERE, Description, Output, read_description, why_refused
+from hydrograph.bench.engines.program import Answers, ForeignQueryError, serve
 from hydrograph.bench.engines.protocol import Answer, Finished
-from hydrograph.errors import DataError, QueryError, RunError, UnsupportedError, UsageError
+from hydrograph.errors import DataError, QueryError, RunError, UnsupportedError
 from hydrograph.language import DIALECTS, parse
 from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.terms import Literal as RdfLiteral
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 
-HERE = Path(__file__).with_name("descriptions")
 _PATIENCE = 120.0  # seconds for a program to say that it is ready
 _LOOK = 0.02
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Input(_Part):
-    """What the program reads: a line for each triple, with {stream}, {t}, {s}, {p}, {o}; one for the end, if any."""
-
-    triple: str
-    terms: Literal["n-triples", "bare"] = "n-triples"
-    """How terms are written: as in N-Triples, or IRIs and texts as they are."""
-    end: str | None = None
-
-
-class Output(_Part):
-    """What the program writes, as regular expressions that whole lines match."""
-
-    row: str
-    """A row; its first group holds the terms, in the order of SELECT."""
-    separator: str = "\t"
-    terms: Literal["n-triples", "bare"] = "n-triples"
-    finished: str | None = None
-    """The end of an execution, its first group the time of the report where it has one; None: each row is one."""
-    ready: str | None = None
-    """That the query stands; None: it does when the program runs."""
-    refused: str | None = None
-    """That the query is refused; its first group says why."""
-
-    @field_validator("row", "finished", "ready", "refused")
-    @classmethod
-    def _is_regular(cls, text: str | None) -> str | None:
-        if text is not None:
-            try:
-                re.compile(text)
-            except re.error as error:
-                raise ValueError(f"no regular expression: {error}") from None
-        return text
-
-
-class Description(_Part):
-    """A program as an engine. In its command, {query}, {static} and {files} are paths, {here} that of descriptions."""
-
-    name: str
-    command: tuple[str, ...] = Field(min_length=1)
-    dialect: str = "rspql"
-    profile: str = "rspql"
-    by_clock: bool = False
-    eager: bool = False
-    needs: tuple[str, ...] = ()
-    """Patterns of files that must lie in FILES."""
-    settle: float = 2.0
-    """Seconds without a line after which nothing more is expected at the end."""
-    input: Input
-    output: Output
-
-
-def read_description(file: Path) -> Description:
-    """Return a description, or raise UsageError that says what is wrong with it."""
-    try:
-        return Description.model_validate(tomllib.loads(file.read_text("utf-8")))
-    except FileNotFoundError:
-        shipped = ", ".join(sorted(each.stem for each in HERE.glob("*.toml")))
-        raise UsageError(f"{file}: no such description; shipped are {shipped}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file}: no TOML: {error}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise UsageError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def start(file: Path, files: Path | None) -> list[str]:
@@ -114,6 +43,8 @@ def start(file: Path, files: Path | None) -> list[str]:
         if files is None or not any(files.glob(pattern)):
             where = "no folder was given" if files is None else f"{files} holds none"
             raise RunError(f"{description.name} needs files that do not come with Hydrograph, {pattern}: {where}")
+    if absent := [program for program in description.programs if shutil.which(program) is None]:
+        raise RunError(f"{description.name} needs a program that does not come with Hydrograph: install {absent[0]}")
     module = "hydrograph.bench.engines.described"
     return [sys.executable, "-m", module, str(file), *([] if files is None else [str(files)])]
 
@@ -137,21 +68,37 @@ class Described:
         self._description, self._files, self._folder = description, files, folder
         self._static = folder / "static.nt"
         self._static.touch()
+        self._graphs: dict[str, Path] = {}
         self._running: dict[str, _Running] = {}
+        self._number = 0
 
     def load(self, file: str, graph: str | None) -> None:
-        """Keep static data for the programs to come."""
-        if graph is not None:
-            raise RunError(f"{self._description.name} is described without named graphs")
-        with self._static.open("ab") as target:
-            target.write(Path(file).read_bytes())
+        """Keep static data for the programs to come, each graph in a file of its own."""
+        if graph is None:
+            target = self._static
+        elif self._description.has_graphs:
+            target = self._graphs.setdefault(graph, self._folder / f"graph{len(self._graphs)}.nt")
+        else:
+            raise RunError(
+                f"{self._description.name} is described without named graphs such as <{graph}>: its command has no "
+                "{graphs}"
+            )
+        with target.open("ab") as kept:
+            kept.write(Path(file).read_bytes())
 
     def register(self, name: str, text: str) -> None:
         """Start the program with the query in a file."""
-        variables, streams = _asked(text, self._description.dialect)
-        file = self._folder / f"query{len(self._running)}"
+        asked = _asked(text, self._description.dialect)
+        self._number += 1
+        file = self._folder / f"query{self._number}"
         file.write_text(text, "utf-8")
-        places = {"query": file, "static": self._static, "files": self._files or "", "here": HERE}
+        places = {
+            "query": file,
+            "static": self._default(asked.dataset),
+            "graphs": self._named(asked.dataset),
+            "files": self._files or "",
+            "here": HERE,
+        }
         command = [part.format_map(_strings(places)) for part in self._description.command]
         try:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -160,9 +107,33 @@ class Described:
         assert process.stdout is not None
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
-        running = _Running(process, variables, streams, lines)
-        self._wait(running)
+        running = _Running(process, asked.variables, asked.streams, lines)
         self._running[name] = running
+        try:
+            self._wait(running)
+        except (QueryError, RunError):
+            self.unregister(name)
+            raise
+
+    def _graph(self, name: str) -> Path:
+        """Return the data of a graph that a query names: where none has that name, it means the default data."""
+        return self._graphs.get(name, self._static)
+
+    def _default(self, dataset: Dataset) -> Path:
+        """Return the file of a query's default graph: the graphs of its FROM together, the default data without one."""
+        places = list(dict.fromkeys(self._graph(name.value) for name in dataset.default)) or [self._static]
+        if len(places) == 1:
+            return places[0]
+        target = self._folder / f"static{self._number}.nt"
+        target.write_bytes(b"".join(place.read_bytes() for place in places))
+        return target
+
+    def _named(self, dataset: Dataset) -> Path:
+        """Return a file that says where the graphs lie: those that were loaded, and what else the query names."""
+        places = self._graphs | {each.value: self._graph(each.value) for each in (*dataset.default, *dataset.named)}
+        target = self._folder / f"graphs{self._number}"
+        target.write_text("".join(f"{name}\t{place}\n" for name, place in places.items()), "utf-8")
+        return target
 
     def _wait(self, running: _Running) -> None:
         """Come back when the query stands, or raise QueryError."""
@@ -180,7 +151,8 @@ class Described:
             if re.fullmatch(output.ready, line):
                 return
             if output.refused is not None and (found := re.fullmatch(output.refused, line)):
-                raise QueryError(found[1] if found.groups() else line)
+                words = found[1] if found.groups() else line
+                raise ForeignQueryError(why_refused(words, output.syntax, output.unsupported), words)
         raise RunError(f"{self._description.name} was not ready after {_PATIENCE:g} s")
 
     def unregister(self, name: str) -> None:
@@ -196,6 +168,8 @@ class Described:
         for triple in triples:
             s, p, o = (text if given.terms == "n-triples" else _bare(text) for text in split_triple(triple))
             lines.append(given.triple.format(stream=stream, t=t, s=s, p=p, o=o) + "\n")
+        if given.element is not None:
+            lines.append(given.element.format(stream=stream, t=t) + "\n")
         for running in self._running.values():
             if stream in running.streams:
                 self._write(running, "".join(lines))
@@ -251,24 +225,33 @@ class Described:
         # Other lines are the program's own talk.
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a query asks for, and of what."""
+
+    variables: tuple[str, ...]
+    streams: frozenset[str]
+    dataset: Dataset = field(default_factory=Dataset)
+
+
 _HEADING = re.compile(r"\W*variables:((?: +\w+)*) +streams:((?: +<[^>]*>)*)\s*")
 
 
-def _asked(text: str, dialect: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the variables and streams of a query; its first line says them where nobody here reads its language."""
-    if dialect in DIALECTS:
-        query = parse(text, dialect)
-        if not isinstance(query.form, Select):
-            raise UnsupportedError("only SELECT is described")
-        names = tuple(variable.name for variable in query.form.variables)
-        return names, frozenset(window.stream.value for window in query.windows)
+def _asked(text: str, dialect: str) -> _Asked:
+    """Return what a query asks for; its first line says so where nobody here reads its language."""
     heading = _HEADING.fullmatch(text.partition("\n")[0])
-    if heading is None:
+    if heading is not None:
+        return _Asked(tuple(heading[1].split()), frozenset(stream[1:-1] for stream in heading[2].split()))
+    if dialect not in DIALECTS:
         raise QueryError("expected a first line such as `% variables: a b streams: <urn:s>`")
-    return tuple(heading[1].split()), frozenset(stream[1:-1] for stream in heading[2].split())
+    query = parse(text, dialect)
+    if not isinstance(query.form, Select):
+        raise UnsupportedError("only SELECT is described")
+    names = tuple(variable.name for variable in query.form.variables)
+    return _Asked(names, frozenset(window.stream.value for window in query.windows), query.dataset)
 
 
-def _row(text: str, variables: tuple[str, ...], output: Output) -> dict[str, str]:
+def _row(text: str, variables: Sequence[str], output: Output) -> dict[str, str]:
     parts = text.split(output.separator)
     if len(parts) != len(variables):
         raise DataError(f"expected {len(variables)} terms in a row, got {len(parts)}: {text[:80]!r}")

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import BinaryIO, Protocol, assert_never
+from typing import BinaryIO, Literal, Protocol, assert_never
 
 from hydrograph.bench.engines.protocol import (
     Answer,
@@ -35,6 +35,19 @@ Answers = Iterable[Answer | Finished | Failed]
 _ROWS = 20_000
 """Rows of an answer in one line: a line of a million rows is taken for a flood."""
 _NOTHING = b"\n"
+
+
+Why = Literal["syntax", "unsupported", "error"]
+"""Why a query is refused."""
+
+
+class ForeignQueryError(QueryError):
+    """A query that an engine of somebody else refuses, in that engine's words."""
+
+    def __init__(self, why: Why, words: str) -> None:
+        """Keep why."""
+        super().__init__(words)
+        self.why = why
 
 
 class Answering(Protocol):
@@ -161,6 +174,8 @@ def _done(engine: Answering, command: Load | Register | Unregister | Send | End)
 def _registered(engine: Answering, command: Register) -> Registered | Refused:
     try:
         engine.register(command.query, command.text)
+    except ForeignQueryError as error:
+        return Refused(query=command.query, why=error.why, words=str(error))
     except UnsupportedError as error:
         return Refused(query=command.query, why="unsupported", words=str(error))
     except SyntaxQueryError as error:

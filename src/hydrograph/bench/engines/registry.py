@@ -2,6 +2,8 @@
 
 >>> command("program:awk -f engine.awk")
 ('awk', '-f', 'engine.awk')
+>>> engine("program?eager=true&dialect=cqels:awk -f engine.awk").dialect
+'cqels'
 >>> engine("oxigraph-periodic").by_clock
 True
 """
@@ -10,13 +12,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hydrograph import __version__
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.bench.engines import oxigraph, rsp_js
-from hydrograph.bench.engines.described import HERE, read_description, start
+from hydrograph.bench.engines import versions as parts
+from hydrograph.bench.engines.described import start
+from hydrograph.bench.engines.description import HERE, read_description
 from hydrograph.errors import RunError, UnsupportedError, UsageError
 from hydrograph.language import DIALECTS
 from hydrograph.language.printer import print_query
@@ -45,6 +54,43 @@ class Registered:
     """Whether its windows go by the clock on the wall, so that the oracle must go by the times of hand-over."""
     eager: bool = False
     """Whether it answers as soon as it can; its output is then partitioned by rows."""
+    announces: bool = True
+    """Whether it says of each execution that it is over, also of one without rows: only then can one wait for it."""
+    has_options: bool = False
+    """Whether the user says what the last fields should say, `NAME?eager=true&profile=cqels:REST`."""
+    versions: Callable[[str], Mapping[str, str]] = lambda _: {}
+    """The versions of its parts by their names, as far as they can be known."""
+
+
+class _Options(BaseModel):
+    """What stands before the colon of an engine that nobody here knows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dialect: str | None = None
+    profile: str | None = None
+    by_clock: bool | None = None
+    eager: bool | None = None
+    announces: bool | None = None
+
+
+def _with_options(found: Registered, given: str) -> Registered:
+    """Return an engine as its options describe it, or raise UsageError."""
+    known = ", ".join(_Options.model_fields)
+    if not found.has_options:
+        raise UsageError(f"{found.name} takes no options, got {given!r}")
+    try:
+        said = _Options.model_validate(dict(parse_qsl(given, keep_blank_values=True, strict_parsing=True)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(f"option {place} of {found.name}: {first['msg']}; options: {known}") from None
+    except ValueError:
+        raise UsageError(f"expected options such as eager=true&profile=cqels, got {given!r}") from None
+    changed: dict[str, Any] = said.model_dump(exclude_none=True)
+    if said.profile is not None:
+        changed["profile"] = preset(said.profile)
+    return replace(found, **changed)
 
 
 def _python(module: str, *arguments: str) -> Callable[[str], Sequence[str]]:
@@ -55,6 +101,10 @@ def _python(module: str, *arguments: str) -> Callable[[str], Sequence[str]]:
         *arguments,
         *([rest] if rest else []),
     ]
+
+
+def _packages(*names: str) -> Callable[[str], Mapping[str, str]]:
+    return lambda _: {"hydrograph": __version__, **parts.packages(*names)}
 
 
 def _described(file: Path, name: str, what: str) -> Registered:
@@ -69,6 +119,8 @@ def _described(file: Path, name: str, what: str) -> Registered:
         profile=preset(given.profile),
         by_clock=given.by_clock,
         eager=given.eager,
+        announces=given.announces,
+        versions=lambda rest: parts.described(given, Path(rest)),
     )
 
 
@@ -81,17 +133,39 @@ ENGINES: dict[str, Registered] = {
     each.name: each
     for each in (
         Registered(
-            name="hydrograph", what="Hydrograph's replay, on this machine", start=_python("hydrograph", "local")
+            name="hydrograph",
+            what="Hydrograph's replay, on this machine",
+            start=_python("hydrograph", "local"),
+            versions=_packages("duckdb", "pyarrow"),
         ),
-        Registered(name="hydrograph-spark", what="Hydrograph's replay, on Spark", start=_python("hydrograph", "spark")),
-        Registered(name="hydrograph-live", what="Hydrograph's live queries", start=_python("live")),
-        Registered(name="oxigraph", what="pyoxigraph, kept up to date", start=_python("oxigraph", "incremental")),
+        Registered(
+            name="hydrograph-spark",
+            what="Hydrograph's replay, on Spark",
+            start=_python("hydrograph", "spark"),
+            versions=lambda rest: {
+                **_packages("pyspark", "pyarrow")(rest),
+                **parts.programs({"java": ("java", "-version")}),
+            },
+        ),
+        Registered(
+            name="hydrograph-live",
+            what="Hydrograph's live queries",
+            start=_python("live"),
+            versions=_packages("duckdb", "pyarrow"),
+        ),
+        Registered(
+            name="oxigraph",
+            what="pyoxigraph, kept up to date",
+            start=_python("oxigraph", "incremental"),
+            versions=_packages("pyoxigraph"),
+        ),
         Registered(
             name="oxigraph-periodic",
             what="pyoxigraph, asked by the clock",
             start=_python("oxigraph", "periodic"),
             profile=oxigraph.PERIODIC,
             by_clock=True,
+            versions=_packages("pyoxigraph"),
         ),
         Registered(
             name="rsp-js",
@@ -99,6 +173,7 @@ ENGINES: dict[str, Registered] = {
             start=lambda _: rsp_js.command(),
             words=rsp_js.text,
             profile=rsp_js.PROFILE,
+            versions=lambda _: {"rsp-js": rsp_js.VERSION, **parts.programs({"node": (*rsp_js.node(), "--version")})},
         ),
         Registered(
             name="rsp-services",
@@ -108,9 +183,15 @@ ENGINES: dict[str, Registered] = {
             dialect="csparql",
             profile=PRESETS["csparql-engine"],
             by_clock=True,
+            announces=False,  # nobody says that it posts answers without rows
+            has_options=True,
         ),
         Registered(
-            name="program", what="any program that speaks the protocol", start=shlex.split, wants="a command line"
+            name="program",
+            what="any program that speaks the protocol",
+            start=shlex.split,
+            wants="a command line",
+            has_options=True,
         ),
         *(
             _described(HERE / f"{name}.toml", name, f"{name}, with files that the user supplies")
@@ -125,17 +206,24 @@ ENGINES: dict[str, Registered] = {
 
 def engine(name: str) -> Registered:
     """Return an engine by the name that a run gives it, with or without a colon, or raise UsageError."""
-    base, colon, rest = name.partition(":")
+    named, colon, rest = name.partition(":")
+    base, mark, options = named.partition("?")
     if base not in ENGINES:
         raise UsageError(f"no engine named {base!r}; engines: {', '.join(names())}")
     found = ENGINES[base]
     if bool(found.wants) != bool(rest.strip()) or bool(colon) != bool(found.wants):
         wanted = f"{base}:{found.wants.upper().replace(' ', '-')}" if found.wants else base
         raise UsageError(f"expected an engine such as {wanted}, got {name!r}")
+    if mark:
+        found = _with_options(found, options)
     if base == "described":
         file, _, files = rest.partition(",")
         own = _described(Path(file), base, found.what)
-        return replace(own, start=lambda _: start(Path(file), Path(files) if files else None))
+        folder = Path(files) if files else None
+        given = read_description(Path(file))
+        return replace(
+            own, start=lambda _: start(Path(file), folder), versions=lambda _: parts.described(given, folder)
+        )
     return found
 
 
@@ -144,7 +232,8 @@ def known(name: str) -> Registered | None:
 
     The answers of an engine may have come from elsewhere, and then nothing stands behind a colon.
     """
-    base, colon, _ = name.partition(":")
+    named, colon, _ = name.partition(":")
+    base = named.partition("?")[0]
     return engine(name) if colon and base in ENGINES else ENGINES.get(base)
 
 
@@ -167,6 +256,14 @@ def missing(name: str) -> str | None:
     except RunError as error:
         return str(error)
     return None
+
+
+def versions(name: str) -> dict[str, str]:
+    """Return the versions of an engine's parts by their names, such as Node's; nothing for one that is not here."""
+    try:
+        return dict(engine(name).versions(name.partition(":")[2]))
+    except RunError:
+        return {}
 
 
 def dialect(name: str) -> str:

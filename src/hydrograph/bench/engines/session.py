@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hydrograph.bench.engines.process import Engine, EngineStoppedError, Heard, Limits, started
@@ -21,6 +22,7 @@ from hydrograph.bench.engines.protocol import (
     Register,
     Registered,
     Send,
+    Unregister,
     Unregistered,
     rows_of,
 )
@@ -39,6 +41,7 @@ _REFUSED = {
     "unsupported": Verdict.NOT_SUPPORTED,
     "error": Verdict.RUNTIME_ERROR,
 }
+_PATIENCE = 5.0  # seconds for queries to be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Question:
 
     text: str
     variables: tuple[str, ...]
+    streams: frozenset[Iri] | None = None
+    """What it reads; None: any stream may make it execute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,10 @@ class Task:
     static: Mapping[str | None, str] = field(default_factory=dict)
     """Files of N-Triples by the name of their graph, None for the default graph."""
     stepwise: bool = False
-    """Whether each element waits for an execution of every query to finish (cmet)."""
+    """Whether the next element waits until every query that reads this one has executed (cmet).
+
+    Only for engines that execute at each element and say so; others would be waited for in vain.
+    """
 
 
 @dataclass(slots=True)
@@ -79,9 +87,10 @@ def run(command: Sequence[str], task: Task, limits: Limits) -> Played:
     """Run an engine in a fresh process. Its failures are part of the result; the run of others goes on."""
     played = Played(blocks={name: [] for name in task.questions})
     phase = Phase.REGISTRATION
+    standing: list[str] = []
     with started(command, limits) as engine:
         try:
-            standing = _prepare(engine, task, played)
+            _prepare(engine, task, played, standing)
             phase = Phase.EXECUTION
             if standing:
                 _play(engine, task, standing, played)
@@ -89,21 +98,21 @@ def run(command: Sequence[str], task: Task, limits: Limits) -> Played:
             for name in task.questions:
                 played.outcomes.setdefault(name, Outcome(error.verdict, phase, error.words))
         played.samples = list(engine.samples)
+        _take_back(engine, standing)
     for name in task.questions:
         if name not in played.outcomes and not any(block.rows for block in played.blocks[name]):
             played.outcomes[name] = Outcome(Verdict.NO_ANSWER, Phase.EXECUTION)
     return played
 
 
-def _prepare(engine: Engine, task: Task, played: Played) -> list[str]:
-    """Load data and register queries; return those that stand."""
+def _prepare(engine: Engine, task: Task, played: Played, standing: list[str]) -> None:
+    """Load data and register queries; those that stand are written down one by one."""
     for graph, file in task.static.items():
         engine.tell(Load(file=file, graph=graph))
         heard = engine.hear().reply
         if not isinstance(heard, Loaded):
             words = heard.words if isinstance(heard, Failed) else heard.reply
             raise EngineStoppedError(Verdict.RUNTIME_ERROR, f"static data: {words}")
-    standing = []
     for name, question in task.questions.items():
         engine.tell(Register(query=name, text=question.text))
         match engine.hear().reply:
@@ -115,7 +124,21 @@ def _prepare(engine: Engine, task: Task, played: Played) -> list[str]:
                 played.outcomes[name] = Outcome(Verdict.RUNTIME_ERROR, Phase.REGISTRATION, failed.words)
             case other:
                 raise EngineStoppedError(Verdict.RUNTIME_ERROR, f"expected registered or refused, got {other.reply}")
-    return standing
+
+
+def _take_back(engine: Engine, standing: Sequence[str]) -> None:
+    """Unregister the queries: an engine that goes on running elsewhere would go on answering them.
+
+    The run is over, so nothing that goes wrong here changes its outcome.
+    """
+    end = time.monotonic() + _PATIENCE
+    with suppress(EngineStoppedError):
+        for name in standing:
+            engine.tell(Unregister(query=name))
+        left = len(standing)
+        while left:
+            heard = engine.hear(max(0.0, end - time.monotonic())).reply
+            left -= isinstance(heard, Unregistered | Failed)
 
 
 def _play(engine: Engine, task: Task, standing: list[str], played: Played) -> None:
@@ -124,7 +147,7 @@ def _play(engine: Engine, task: Task, standing: list[str], played: Played) -> No
     listener.start()
 
     def hand_over(stream: Iri, element: Element) -> None:
-        wanted = {name: played.executions[name] + 1 for name in standing}
+        wanted = {name: played.executions[name] + 1 for name in standing if _reads(task.questions[name], stream)}
         engine.tell(Send(stream=stream.value, t=element.t, triples=statements(element)))
         if task.stepwise:
             listener.wait_for(wanted)
@@ -141,6 +164,10 @@ def _play(engine: Engine, task: Task, standing: list[str], played: Played) -> No
         played.seconds = time.monotonic() - begin
     if listener.failure is not None:
         raise listener.failure
+
+
+def _reads(question: Question, stream: Iri) -> bool:
+    return question.streams is None or stream in question.streams
 
 
 def statements(element: Element) -> tuple[str, ...]:
@@ -178,10 +205,13 @@ class _Listener(threading.Thread):
             self._changed.notify_all()
 
     def wait_for(self, counts: Mapping[str, int]) -> None:
-        """Come back when each query has been executed so often, or the engine has failed."""
+        """Come back when each query has been executed so often, or it or the engine has failed."""
 
         def reached() -> bool:
-            done = all(self._played.executions[name] >= count for name, count in counts.items())
+            done = all(
+                self._played.executions[name] >= count or name in self._played.outcomes
+                for name, count in counts.items()
+            )
             return done or self.failure is not None or not self.is_alive()
 
         with self._changed:

@@ -69,8 +69,9 @@ def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed]
         for query in queries
         if query.name in planned.questions and planned.questions[query.name].asked is None
     }
+    read = {query.name: frozenset(window.stream for window in query.algebra.windows) for query in queries}
     asked = {
-        name: Asked(question.asked, question.variables)
+        name: Asked(question.asked, question.variables, read.get(name))
         for name, question in planned.questions.items()
         if question.asked is not None
     }
@@ -123,9 +124,10 @@ def _run(
 def _is_stepwise(test: Test, name: str) -> bool:
     """Tell whether an engine gets the next element after each execution.
 
-    One that only executes when windows close would wait for it for ever.
+    One that only executes when windows close, or that only says so when it has rows, would be waited for for ever.
     """
-    return test.play.pace == "step" and registry.engine(name).eager
+    engine = registry.engine(name)
+    return test.play.pace == "step" and engine.eager and engine.announces
 
 
 def _paces(play: PlayPart, data: Data, streams: Mapping[Iri, Sequence[Element]], seed: int) -> dict[Iri, Pace]:

@@ -1,4 +1,5 @@
 // C-SPARQL behind lines: the query and static data in files, triples on standard input, rows on standard output.
+// Its windows see static data only under names, those that FROM and FROM NAMED say.
 import eu.larkc.csparql.cep.api.RdfQuadruple;
 import eu.larkc.csparql.cep.api.RdfStream;
 import eu.larkc.csparql.common.RDFTable;
@@ -39,8 +40,10 @@ public class CSparql {
     String query = Files.readString(Path.of(given[0]));
     CsparqlEngineImpl engine = new CsparqlEngineImpl();
     engine.initialize();
-    String fixed = Files.readString(Path.of(given[1]));
-    if (!fixed.isBlank()) engine.putStaticNamedModel("http://hydrograph/static", fixed);
+    for (String line : Files.readAllLines(Path.of(given[1]))) {
+      String[] graph = line.split("\t", 2);
+      engine.putStaticNamedModel(graph[0], Files.readString(Path.of(graph[1])));
+    }
     Map<String, RdfStream> streams = new HashMap<>();
     Matcher named = Pattern.compile("STREAM\\s*<([^>]+)>", Pattern.CASE_INSENSITIVE).matcher(query);
     while (named.find())
@@ -66,8 +69,8 @@ public class CSparql {
               say(block + "finished");
             }
           });
-    } catch (Exception error) {
-      say("refused\t" + String.valueOf(error.getMessage()).replaceAll("\\s+", " "));
+    } catch (Throwable error) { // lexers throw errors that are no exceptions
+      say("refused\t" + error.getClass().getSimpleName() + ": " + String.valueOf(error.getMessage()).replaceAll("\\s+", " "));
       System.exit(3);
     }
     say("ready");

@@ -1,4 +1,5 @@
 // CQELS behind lines: the query and static data in files, triples on standard input, rows on standard output.
+// It routes a triple to the end before it takes the next, so after those of an element an execution is over.
 import com.hp.hpl.jena.datatypes.TypeMapper;
 import com.hp.hpl.jena.graph.Node;
 import com.hp.hpl.jena.sparql.core.Var;
@@ -62,6 +63,10 @@ public class Cqels {
     Path home = Files.createTempDirectory("cqels");
     ExecContext context = new ExecContext(home.toString(), true);
     if (Files.size(Path.of(given[1])) > 0) context.loadDefaultDataset(given[1]);
+    for (String line : Files.readAllLines(Path.of(given[2]))) {
+      String[] graph = line.split("\t", 2);
+      if (Files.size(Path.of(graph[1])) > 0) context.loadDataset(graph[0], graph[1]);
+    }
     Map<String, RDFStream> streams = new HashMap<>();
     Matcher named = Pattern.compile("STREAM\\s*<([^>]+)>", Pattern.CASE_INSENSITIVE).matcher(query);
     while (named.find()) streams.putIfAbsent(named.group(1), new Lines(context, named.group(1)));
@@ -80,13 +85,17 @@ public class Cqels {
               say(row.toString());
             }
           });
-    } catch (Exception error) {
-      say("refused\t" + String.valueOf(error.getMessage()).replaceAll("\\s+", " "));
+    } catch (Throwable error) { // lexers throw errors that are no exceptions
+      say("refused\t" + error.getClass().getSimpleName() + ": " + String.valueOf(error.getMessage()).replaceAll("\\s+", " "));
       System.exit(3);
     }
     say("ready");
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line; (line = lines.readLine()) != null; ) {
+      if (line.equals("over")) {
+        say("finished");
+        continue;
+      }
       String[] parts = line.split("\t", 4);
       RDFStream stream = streams.get(parts[0]);
       if (stream != null) stream.stream(theirs(parts[1]), theirs(parts[2]), theirs(parts[3]));

@@ -12,7 +12,9 @@ console.error = console.warn = (...words) => process.stderr.write(words.join(" "
 
 const from = createRequire(path.join(path.resolve(process.argv[2]), "package.json"));
 const { RSPEngine } = from("rsp-js");
-const { Parser, DataFactory } = createRequire(from.resolve("rsp-js"))("n3");
+const inside = createRequire(from.resolve("rsp-js"));
+const { Parser, DataFactory } = inside("n3");
+const { Parser: SparqlParser } = inside("sparqljs"); // the one that the engine's evaluator reads queries with
 
 const say = (reply) => process.stdout.write(JSON.stringify(reply) + "\n");
 const queries = new Map();
@@ -56,9 +58,20 @@ function listened(name, bindings, close, over) {
   return bindings;
 }
 
+// The engine reads windows line by line, and gives the rest to its evaluator, which would only complain when it executes.
+function check(engine) {
+  const syntax = (words) => Object.assign(new Error(words), { why: "syntax" });
+  if (engine.windows.length === 0) throw syntax("no window was recognised in the query");
+  try {
+    new SparqlParser({ sparqlStar: true }).parse(engine.r2r.query);
+  } catch (error) {
+    throw syntax(String(error.message || error));
+  }
+}
+
 function register(name, query) {
   const engine = new RSPEngine(query);
-  if (engine.windows.length === 0) throw new Error("no window was recognised in the query");
+  check(engine);
   fixed.forEach((quad) => engine.addStaticData(quad));
   const execute = engine.r2r.execute.bind(engine.r2r);
   engine.r2r.execute = async (container) => {
@@ -93,7 +106,7 @@ const commands = {
       register(query, text);
       say({ reply: "registered", query });
     } catch (error) {
-      say({ reply: "refused", query, why: "error", words: String(error.message || error) });
+      say({ reply: "refused", query, why: error.why || "error", words: String(error.message || error) });
     }
   },
   unregister({ query }) {

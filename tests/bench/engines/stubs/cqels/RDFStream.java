@@ -13,6 +13,12 @@ public abstract class RDFStream {
   }
 
   public void stream(Node s, Node p, Node o) {
+    for (Node[] each : context.fixed) say(each[0], each[1]);
+    context.fixed.clear();
+    say(s, o);
+  }
+
+  private void say(Node s, Node o) {
     long place = context.nodes.size();
     context.nodes.add(s);
     context.nodes.add(o);
