@@ -183,15 +183,15 @@ def test_seeds_are_those_that_data_was_made_with(tmp_path: Path) -> None:
     assert read_origin(tmp_path).all_seeds == (1430236906, 1430237208)
 
 
-def test_versions_are_of_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_are_of_what_is_asked_and_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = tmp_path / "node"
     node.write_text("#!/bin/sh\necho v20.1.0\n")
     node.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    found = origin_of(read_experiment("rooms")).versions
-    assert found["node"] == "20.1.0"
+    found = origin_of(read_experiment("lsbench")).versions
+    assert (found["node"], found["rsp-js"]) == ("v20.1.0", "1.3.5")
     assert found["rdflib"] == version("rdflib")
-    assert "rsp-js" not in found  # nobody asked for it
+    assert "node" not in origin_of(read_experiment("rooms")).versions  # nobody asked for what runs on it
 
 
 def test_results_of_other_sources_are_not_taken_silently(

@@ -11,24 +11,23 @@ import subprocess
 from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from hydrograph import __version__
-from hydrograph.bench.engines import rsp_js
+from hydrograph.bench.engines.registry import known, versions
+from hydrograph.bench.engines.versions import packages
 from hydrograph.bench.experiments.data import Say, silent
 from hydrograph.bench.experiments.folder import EXPECTED, PLAYED
 from hydrograph.bench.experiments.model import Experiment, Test
 from hydrograph.bench.experiments.tables import TABLES
 from hydrograph.bench.results import ORIGIN, RESULTS, Origin, read_origin
-from hydrograph.errors import RunError, UsageError
+from hydrograph.errors import UsageError
 from hydrograph.runtime.java import JavaMissingError, find_java, version_of
 
 _GIGABYTE = 1 << 30
 _PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
-_RSP_JS = "rsp-js"
 
 
 def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
@@ -123,20 +122,13 @@ def origin_of(experiment: Experiment) -> Origin:
 
 
 def _versions(engines: Collection[str]) -> dict[str, str]:
-    """Return the versions of what engines and evaluators are made of, where it is there."""
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    if java := _java():
-        found["java"] = java
-    if node := _node():
-        found["node"] = node
-        if _RSP_JS in engines and rsp_js.installed():
-            found[_RSP_JS] = rsp_js.VERSION
-    return found
+    """Return the versions of what evaluators and the engines that were asked are made of, where it is there."""
+    found = packages(*_PACKAGES)
+    for engine in sorted(engines):
+        if known(engine) is not None:
+            found |= versions(engine)
+    java = _java()
+    return found if java is None else found | {"java": java}
 
 
 @cache
@@ -145,14 +137,6 @@ def _java() -> str | None:
         return version_of(find_java())
     except JavaMissingError:
         return None
-
-
-def _node() -> str | None:
-    try:
-        ran = subprocess.run([*rsp_js.node(), "--version"], capture_output=True, text=True, check=False)
-    except (OSError, RunError):
-        return None
-    return ran.stdout.strip().removeprefix("v") or None
 
 
 def _commit() -> str | None:
