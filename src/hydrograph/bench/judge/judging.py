@@ -20,7 +20,7 @@ from hydrograph.bench.judge.diagnose import diagnose, ended
 from hydrograph.bench.judge.evidence import Evidence, Held, Moved
 from hydrograph.bench.judge.faults import Fault
 from hydrograph.bench.judge.gracious import recover
-from hydrograph.bench.judge.pairing import paired
+from hydrograph.bench.judge.pairing import contiguous, paired
 from hydrograph.bench.judge.score import Score
 from hydrograph.bench.judge.texts import score_texts, terms_of
 from hydrograph.bench.judge.trial import Due, Said, Trial, row_text
@@ -60,11 +60,13 @@ def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, graci
         matched = eager.matched(trial)
         faults = [*ended(trial), *eager.faults(trial, matched)]
         return _whole(trial, eager.windows(trial, matched), faults, (len(matched.missing), len(matched.extra)))
+    found, outside = (paired(trial.due, trial.said), 0) if trial.t0 is None else contiguous(trial.due, trial.said)
     pairs = [
         (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
-        for due, said in paired(trial.due, trial.said)
+        for due, said in found
         if said is not None or due is None or trial.last is None or due.t <= trial.last
     ]
+    notes = [f"{outside} reports before the first answer or behind the last are not asked for"] if outside else []
     faults = diagnose(trial, pairs, given if evidence is not None else None)
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
     shown = 0
@@ -82,7 +84,7 @@ def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, graci
         before = due or before
     missing = sum(score.difference.missing.total() for _, _, score in pairs)
     extra = sum(score.difference.extra.total() for _, _, score in pairs)
-    return _whole(trial, windows, faults, (missing, extra))
+    return _whole(trial, windows, faults, (missing, extra), notes)
 
 
 class _Once:
@@ -175,7 +177,13 @@ def _first(rows: Counter[Row]) -> list[Row]:
     return nsmallest(_ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
 
 
-def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wrong: tuple[int, int]) -> Judgement:
+def _whole(
+    trial: Trial,
+    windows: Sequence[Window],
+    faults: Sequence[Fault],
+    wrong: tuple[int, int],
+    notes: Sequence[str] = (),
+) -> Judgement:
     """Sum up; `wrong` are the rows that are missing and those that are too many."""
     missing, extra = wrong
     right = sum(window.precision == window.recall == 1 for window in windows)
@@ -188,6 +196,8 @@ def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wro
         phase=phase,
         words=words,
         faults=tuple(map(str, faults)),
+        notes=tuple(notes),
+        t0=trial.t0,
         windows=len(windows),
         non_empty=sum(window.expected > 0 for window in windows),
         right=right,

@@ -62,6 +62,8 @@ class Trial:
     last: float | None = None
     """Given for an engine that goes by the clock: when the last element was handed over. A clock goes on when a stream
     is over; what is due after that need not be answered, because the engine is stopped."""
+    t0: Instant | None = None
+    """Given where it was searched for. Answers then need only be a contiguous part of what was due, at any time."""
     seconds: float = 0.0
     executions: int = 0
     paced: bool = False

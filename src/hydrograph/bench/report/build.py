@@ -10,6 +10,7 @@ from hydrograph.bench.report.gather import Run, gather
 from hydrograph.bench.report.page import render
 from hydrograph.bench.report.sections.functional import functional
 from hydrograph.bench.report.sections.latency import latency
+from hydrograph.bench.report.sections.origins import origins
 from hydrograph.bench.report.sections.outputs import outputs, throughput
 from hydrograph.bench.report.sections.overview import origin, summary
 from hydrograph.bench.report.sections.published import published
@@ -51,6 +52,7 @@ def _part(run: Run, number: int) -> Part:
         published(run),
         outputs(run),
         throughput(run),
+        origins(run),
         windows(run),
         wrong(run, found),
         latency(run),
