@@ -82,6 +82,13 @@ class Evidence:
         return closing and all(windowed.grid is not None for windowed in self._placed)
 
     @property
+    def has_borders(self) -> bool:
+        """Whether some window begins at a time: where it really began can be searched for."""
+        if self._profile.report.when is When.WINDOW_CLOSE:
+            return self.can_move
+        return any(windowed.grid is not None for windowed in self._placed)
+
+    @property
     def width(self) -> int:
         """The width of the widest window."""
         return max((windowed.grid.width for windowed in self._placed if windowed.grid is not None), default=0)
@@ -109,6 +116,22 @@ class Evidence:
                 found += [(number, e) for e in content_at(windowed, moment, self._profile.report, self._tick)]
             else:
                 found += [(number, e) for e in _moved(windowed, t, moved)]
+        return found
+
+    def opens(self, t: Instant) -> Instant:
+        """Return where the widest window begins of those that show what is new at `t`."""
+        grids = [windowed.grid for windowed in self._placed if windowed.grid is not None]
+        return min((max(grid.open(grid.active(t)), grid.t0) for grid in grids), default=t)
+
+    def seen(self, t: Instant, moved: int, seq: int | None = None) -> list[tuple[int, Element]]:
+        """Return what is seen when something new comes at `t`, if windows begin so many milliseconds later."""
+        found: list[tuple[int, Element]] = []
+        for number, windowed in enumerate(self._placed):
+            if (grid := windowed.grid) is None:
+                found += [(number, e) for e in content_at(windowed, self._moment(t), self._profile.report, self._tick)]
+                continue
+            some = _between(windowed, max(grid.open(grid.active(t)), grid.t0) + moved, t + 1)
+            found += [(number, e) for e in some if seq is None or e.t < t or e.seq <= seq]
         return found
 
     def _moment(self, t: Instant) -> Moment:

@@ -15,10 +15,11 @@ from statistics import median, quantiles
 from hydrograph.bench.engines.resources import slope
 from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.judge import eager
-from hydrograph.bench.judge.blame import blame
+from hydrograph.bench.judge.blame import COST, EXPLAINED, ROWS, WINDOWS, blame
 from hydrograph.bench.judge.diagnose import diagnose, ended
 from hydrograph.bench.judge.evidence import Evidence, Held, Moved
 from hydrograph.bench.judge.faults import Fault
+from hydrograph.bench.judge.grace import BUDGET, Grace
 from hydrograph.bench.judge.gracious import recover
 from hydrograph.bench.judge.pairing import contiguous, paired
 from hydrograph.bench.judge.score import Score
@@ -27,18 +28,6 @@ from hydrograph.bench.judge.trial import Due, Said, Trial, row_text
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.results import Blame, Outcome, Window
 from hydrograph.temporal import Interval
-
-_ROWS = 20
-"""Rows of a window that are shown, missing and extra ones each."""
-
-_EXPLAINED = 5
-"""Rows of a window whose triples are searched for."""
-
-_COST = 3_000_000
-"""What all explanations of a run may cost, in triples that the evaluator is asked over."""
-
-_WINDOWS = 25
-"""Wrong windows whose rows are explained; the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +42,20 @@ class Judgement:
 Judged = tuple[Due | None, Said | None, Score]
 
 
-def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False) -> Judgement:
-    """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those."""
-    given = _Once(evidence)
+def judge(
+    trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False, budget: int = BUDGET
+) -> Judgement:
+    """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those.
+
+    The verdict stays that of the borders that were due. `budget` is what the search may cost.
+    """
+    grace = Grace(evidence, gracious=gracious, budget=budget)
     if trial.slide is not None:
         matched = eager.matched(trial)
         faults = [*ended(trial), *eager.faults(trial, matched)]
-        return _whole(trial, eager.windows(trial, matched), faults, (len(matched.missing), len(matched.extra)))
+        slides = eager.windows(trial, matched, grace)
+        wrong = len(matched.missing), len(matched.extra)
+        return _whole(trial, slides, faults, wrong, tuple(grace.notes()), (matched.precision, matched.recall))
     found, outside = (paired(trial.due, trial.said), 0) if trial.t0 is None else contiguous(trial.due, trial.said)
     pairs = [
         (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
@@ -67,38 +63,22 @@ def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, graci
         if said is not None or due is None or trial.last is None or due.t <= trial.last
     ]
     notes = [f"{outside} reports before the first answer or behind the last are not asked for"] if outside else []
-    faults = diagnose(trial, pairs, given if evidence is not None else None)
+    faults = diagnose(trial, pairs, grace.evidence)
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
     shown = 0
     windows = []
     before: Due | None = None
     for due, said, score in pairs:
-        look = given() if evidence is not None and not score.right and shown < _WINDOWS else None
+        look = grace.evidence() if not score.right and shown < WINDOWS else None
         shown += look is not None
         used, graced = None, score
         if due is not None and said is not None and not score.right:
-            used = _moved(due, moved)
-            if look is not None and gracious and look.can_move and look.cost < _COST:
-                used, graced = _used(look, due, said, before) or (used, score)
+            used, graced = _used(grace, due, said, before) or (_moved(due, moved), score)
         windows.append(_window(trial, due, said, graced, used, look))
         before = due or before
     missing = sum(score.difference.missing.total() for _, _, score in pairs)
     extra = sum(score.difference.extra.total() for _, _, score in pairs)
-    return _whole(trial, windows, faults, (missing, extra), notes)
-
-
-class _Once:
-    """Makes evidence when it is first asked for, and keeps it."""
-
-    def __init__(self, make: Callable[[], Evidence] | None) -> None:
-        self._make = make
-        self._made: Evidence | None = None
-
-    def __call__(self) -> Evidence:
-        if self._made is None:
-            assert self._make is not None
-            self._made = self._make()
-        return self._made
+    return _whole(trial, windows, faults, (missing, extra), (*notes, *grace.notes()))
 
 
 def _window(
@@ -145,9 +125,9 @@ def _moved(due: Due, moved: Moved | None) -> Interval | None:
     return Interval(due.open + moved.start, due.close + moved.end)
 
 
-def _used(evidence: Evidence, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
+def _used(grace: Grace, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
     """Return the borders at which the answer fits better than at those that were due, and how well."""
-    if due.open is None or due.close is None or not said.rows:
+    if due.open is None or due.close is None or not said.rows or (evidence := grace.asked()) is None:
         return None
     start, end = due.open, due.close
     earlier = None if before is None else before.t
@@ -156,25 +136,26 @@ def _used(evidence: Evidence, due: Due, said: Said, before: Due | None) -> tuple
         return evidence.answer(due.t, earlier, Moved(window.start - start, window.end - end))
 
     times = evidence.times(start - evidence.width, end + evidence.width)
-    found = recover(Interval(start, end), times, terms_of(said.rows), answer)
-    return None if found.window == Interval(start, end) else (found.window, found.score)
+    actual = terms_of(said.rows)
+    found = grace.within(evidence, lambda may_ask: recover(Interval(start, end), times, actual, answer, may_ask))
+    return None if found is None or found.window == Interval(start, end) else (found.window, found.score)
 
 
 def _blamed(evidence: Evidence | None, due: Due, rows: Counter[Row], moved: Moved) -> tuple[Blame, ...]:
     """Return rows with triples that make them: of the window, or from around it for rows that are too many."""
     shown = _first(rows)
-    if evidence is None or not shown or evidence.cost > _COST:
+    if evidence is None or not shown or evidence.cost > COST:
         return tuple(Blame(row=row_text(row)) for row in shown)
     moved = moved if evidence.can_move else Moved()
     held: Held = evidence.held(evidence.elements(due.t, due.seq, moved))
     return tuple(
-        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < _EXPLAINED else ())
+        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < EXPLAINED else ())
         for number, row in enumerate(shown)
     )
 
 
 def _first(rows: Counter[Row]) -> list[Row]:
-    return nsmallest(_ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
+    return nsmallest(ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
 
 
 def _whole(
@@ -183,8 +164,12 @@ def _whole(
     faults: Sequence[Fault],
     wrong: tuple[int, int],
     notes: Sequence[str] = (),
+    overall: tuple[float, float] | None = None,
 ) -> Judgement:
-    """Sum up; `wrong` are the rows that are missing and those that are too many."""
+    """Sum up; `wrong` are the rows that are missing and those that are too many.
+
+    `overall` are precision and recall where they are not the means over windows.
+    """
     missing, extra = wrong
     right = sum(window.precision == window.recall == 1 for window in windows)
     verdict, phase, words = _verdict(trial, missing, extra)
@@ -201,8 +186,8 @@ def _whole(
         windows=len(windows),
         non_empty=sum(window.expected > 0 for window in windows),
         right=right,
-        precision=_mean(window.precision for window in windows),
-        recall=_mean(window.recall for window in windows),
+        precision=overall[0] if overall else _mean(window.precision for window in windows),
+        recall=overall[1] if overall else _mean(window.recall for window in windows),
         missing=missing,
         extra=extra,
         output=sum(said.rows.total() for said in trial.said),

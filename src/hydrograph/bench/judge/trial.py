@@ -103,7 +103,7 @@ def from_trigger(handed: Sequence[Handed]) -> DueAt:
 
 def due_of(report: Report) -> Due:
     """Return a report of the oracle with its rows as texts."""
-    return Due(report.t, report.open, report.close, texts_of(report.rows), seq=report.seq)
+    return Due(report.t, report.open, report.close, texts_of(report.rows), report.content, report.seq)
 
 
 def said_of(block: Block) -> Said:

@@ -254,7 +254,8 @@ def _evaluated(task: Task) -> Done:
     written = _Written(task)
     for report in found:
         rows = Counter({_row_text(row): count for row, count in report.rows.items()})
-        written.add(Expected(asked.name, report.t, report.open, report.close, -1, rows), report.seq)
+        content = -1 if report.content is None else report.content
+        written.add(Expected(asked.name, report.t, report.open, report.close, content, rows), report.seq)
     return written.close()
 
 
