@@ -152,6 +152,9 @@ class Window(_Record):
     missing: tuple[Blame, ...] = ()
     extra: tuple[Blame, ...] = ()
     """The first ones; `expected`, `actual`, precision and recall count all."""
+    opinion: str = ""
+    """What rdflib says of a difference, where it was asked. If the oracle is wrong, the answer counts as right, and
+    `missing` and `extra` are what the oracle finds wrong with it."""
 
 
 class Sampled(_Record):

@@ -15,6 +15,7 @@ from hydrograph.bench.functional.suite import difference, due, functional, row_b
 from hydrograph.bench.functional.w3c import w3c
 from hydrograph.bench.judge.blocks import Block
 from hydrograph.bench.oracle.compare import compare
+from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.results import Functional
 from hydrograph.windows.profile import RSPQL, preset
@@ -84,13 +85,13 @@ def block(text: str, t: int | None = None) -> Block:
     ],
 )
 def test_eager_engines_are_compared_row_by_row(said: str, wrong: str) -> None:
-    due = {
+    expects: dict[int, Counter[Row]] = {
         1: Counter([(term("m1"), term("r1")), (term("m2"), term("r1"))]),
         2: Counter([(term("m2"), term("r1"))]),
         3: Counter([(term("m1"), term("r2"))]),
         9: Counter([(term("m9"), term("r9"))]),
     }
-    assert row_by_row(due, [block(row) for row in said.split(", ")], until=5) == wrong
+    assert row_by_row(expects, [block(row) for row in said.split(", ")], until=5) == wrong
 
 
 @pytest.mark.parametrize(
@@ -102,9 +103,10 @@ def test_eager_engines_are_compared_row_by_row(said: str, wrong: str) -> None:
     ],
 )
 def test_silence_is_not_an_empty_report(times: list[int | None], wrong: str) -> None:
-    due = {100: Counter([(term("r1"),)]), 200: Counter(), 300: Counter([(term("r1"),)]), 900: Counter()}
+    room: Counter[Row] = Counter([(term("r1"),)])
+    expects = {100: room, 200: Counter(), 300: room, 900: Counter()}
     blocks = [block("" if t in (200, None) else "r1", t) for t in times]
-    assert difference(due, blocks, 500, by_clock=False) == wrong
+    assert difference(expects, blocks, 500, by_clock=False) == wrong
 
 
 def test_empty_reports_are_due_where_the_paper_has_them() -> None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pyoxigraph as ox
 
 from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperator
-from hydrograph.bench.oracle.dataset import NO_STATIC, Row, StaticData, static_names
+from hydrograph.bench.oracle.dataset import NO_STATIC, Evaluator, Row, StaticData, dataset_of, static_names
 from hydrograph.bench.oracle.evaluate import Streams, instantiate, placed_windows
 from hydrograph.bench.oracle.oxigraph import ask, quad_of
 from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, oracle_query
@@ -65,6 +65,7 @@ class Evidence:
         """Lay the windows over the streams; `text` is the oracle's own, if it is not to be printed from the query."""
         self._profile = profile.of(query)
         self._query = query
+        self._static = static
         start = self._profile.start((e for window in query.windows for e in streams[window.stream]), t0)
         self._placed = placed_windows(query, streams, self._profile, start)
         self._tick = domain_tick(self._placed, self._profile.tick)
@@ -176,6 +177,18 @@ class Evidence:
 
         def current(at: Instant) -> Counter[Row]:
             return self.solutions(self.held(self.elements(at, moved=moved), without), at)
+
+        return self._said(current, t, before)
+
+    def second(self, t: Instant, before: Instant | None, evaluator: Evaluator) -> Counter[Row]:
+        """Return the rows of the report at `t` as another evaluator finds them."""
+
+        def current(at: Instant) -> Counter[Row]:
+            contents: list[set[Triple]] = [set() for _ in self._placed]
+            for number, element in self.elements(at):
+                contents[number] |= element.triples
+            graphs = zip(self._query.windows, map(frozenset, contents), strict=True)
+            return Counter(evaluator(self._questions(at), dataset_of(self._query, self._static, graphs)))
 
         return self._said(current, t, before)
 

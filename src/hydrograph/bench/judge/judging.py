@@ -21,10 +21,13 @@ from hydrograph.bench.judge.evidence import Evidence, Held, Moved
 from hydrograph.bench.judge.faults import Fault
 from hydrograph.bench.judge.grace import BUDGET, Grace
 from hydrograph.bench.judge.gracious import recover
+from hydrograph.bench.judge.opinion import ORACLE_ERROR, Opinions
 from hydrograph.bench.judge.pairing import contiguous, paired
 from hydrograph.bench.judge.score import Score
 from hydrograph.bench.judge.texts import score_texts, terms_of
 from hydrograph.bench.judge.trial import Due, Said, Trial, row_text
+from hydrograph.bench.oracle.arbiter import Verdict as Opinion
+from hydrograph.bench.oracle.compare import Difference
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.results import Blame, Outcome, Window
 from hydrograph.temporal import Interval
@@ -63,22 +66,54 @@ def judge(
         if said is not None or due is None or trial.last is None or due.t <= trial.last
     ]
     notes = [f"{outside} reports before the first answer or behind the last are not asked for"] if outside else []
+    opinions = Opinions(grace.evidence, trial.static)
+    settled = _settled(pairs, opinions)
+    differences = {place: pairs[place][2] for place, opinion in settled.items() if opinion is Opinion.ORACLE_ERROR}
+    for place, score in differences.items():
+        due, said, _ = pairs[place]
+        pairs[place] = due, said, Score(score.actual, score.actual, Difference())
     faults = diagnose(trial, pairs, grace.evidence)
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
     shown = 0
     windows = []
     before: Due | None = None
-    for due, said, score in pairs:
+    for place, (due, said, score) in enumerate(pairs):
         look = grace.evidence() if not score.right and shown < WINDOWS else None
         shown += look is not None
         used, graced = None, score
         if due is not None and said is not None and not score.right:
             used, graced = _used(grace, due, said, before) or (_moved(due, moved), score)
-        windows.append(_window(trial, due, said, graced, used, look))
+        window = _window(trial, due, said, graced, used, look)
+        windows.append(_with_opinion(window, settled.get(place), differences.get(place)))
         before = due or before
     missing = sum(score.difference.missing.total() for _, _, score in pairs)
     extra = sum(score.difference.extra.total() for _, _, score in pairs)
-    return _whole(trial, windows, faults, (missing, extra), (*notes, *grace.notes()))
+    return _whole(trial, windows, faults, (missing, extra), (*notes, *opinions.notes(), *grace.notes()))
+
+
+def _settled(pairs: Sequence[Judged], opinions: Opinions) -> dict[int, Opinion]:
+    """Return what rdflib says about wrong answers, by their places."""
+    found: dict[int, Opinion] = {}
+    before: Due | None = None
+    for place, (due, said, score) in enumerate(pairs):
+        if due is not None and said is not None and not score.right:
+            opinion = opinions.of(due, said, before)
+            if opinion is not None:
+                found[place] = opinion
+        before = due or before
+    return found
+
+
+def _with_opinion(window: Window, opinion: Opinion | None, difference: Score | None) -> Window:
+    """Return a window with what rdflib says; where the oracle is wrong, with what that finds wrong."""
+    if opinion is None:
+        return window
+    update: dict[str, object] = {"opinion": opinion.value}
+    if difference is not None:
+        rows = difference.difference
+        update["missing"] = tuple(Blame(row=row_text(row)) for row in _first(rows.missing))
+        update["extra"] = tuple(Blame(row=row_text(row)) for row in _first(rows.extra))
+    return window.model_copy(update=update)
 
 
 def _window(
@@ -173,6 +208,9 @@ def _whole(
     missing, extra = wrong
     right = sum(window.precision == window.recall == 1 for window in windows)
     verdict, phase, words = _verdict(trial, missing, extra)
+    settled = sum(window.opinion == Opinion.ORACLE_ERROR for window in windows)
+    if verdict is Verdict.OK and settled:
+        verdict, words = ORACLE_ERROR, f"rdflib answers as the engine does in all {settled} windows that differ"
     delays = [window.delay for window in windows if window.delay is not None and not trial.hurried]
     rows = [said for said in trial.said if said.rows]
     outcome = Outcome(
@@ -208,7 +246,7 @@ def _whole(
     return Judgement(outcome, tuple(windows), tuple(faults))
 
 
-def _verdict(trial: Trial, missing: int, extra: int) -> tuple[Verdict, Phase, str]:
+def _verdict(trial: Trial, missing: int, extra: int) -> tuple[str, Phase, str]:
     ending = trial.ending
     # An engine that is silent because nothing was to be said is right.
     if ending is not None and not (ending.verdict is Verdict.NO_ANSWER and missing == extra == 0):

@@ -18,6 +18,7 @@ from hydrograph.bench.report.sections.queries import queries
 from hydrograph.bench.report.sections.repetitions import repetitions
 from hydrograph.bench.report.sections.resources import resources
 from hydrograph.bench.report.sections.scaling import scaling
+from hydrograph.bench.report.sections.settled import settled
 from hydrograph.bench.report.sections.verdicts import failures, totals, verdicts
 from hydrograph.bench.report.sections.windows import windows
 from hydrograph.bench.report.sections.wrong import places, wrong
@@ -55,6 +56,7 @@ def _part(run: Run, number: int) -> Part:
         origins(run),
         windows(run),
         wrong(run, found),
+        settled(run),
         latency(run),
         scaling(run),
         resources(run),

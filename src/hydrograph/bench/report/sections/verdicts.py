@@ -161,7 +161,7 @@ def _causes(run: Run, failed: list[Outcome]) -> Table:
 def _words(failed: list[Outcome]) -> Iterator[Block]:
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for outcome in failed:
-        said = "; ".join(filter(None, [outcome.words, *outcome.faults]))
+        said = "; ".join(filter(None, [outcome.words, *outcome.faults, *outcome.notes]))
         names = groups.setdefault((outcome.key.engine, outcome.verdict, outcome.phase, said), [])
         if outcome.key.query not in names:
             names.append(outcome.key.query)
