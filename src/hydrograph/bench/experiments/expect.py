@@ -174,9 +174,13 @@ def _search_one(target: Path, asked: Asked, given: _Search) -> tuple[Instant, Do
 
     def wrong(times: Sequence[Instant]) -> dict[Instant, int]:
         tasks = {t0: _tasks(target, asked, given, t0) for t0 in times}
-        # Little work is done here: other processes take longer to start.
-        processes = given.options.processes if rows * len(times) > _LITTLE else 1
-        local([task for some in tasks.values() for task in some], processes)
+        together = [task for some in tasks.values() for task in some]
+        if rows * len(times) <= _LITTLE:
+            local(together, 1)  # other processes take longer to start
+        elif (session := given.options.session) is not None:
+            on_spark(together, session)
+        else:
+            local(together, given.options.processes)
         found = {}
         for t0, some in tasks.items():
             parts = [work(task) for task in some]  # they are done: this reads what was done
