@@ -87,6 +87,10 @@ class Outcome(_Record):
     words: str = ""
     faults: tuple[str, ...] = ()
     """What the judge thinks is wrong with the engine: dropped elements, shifted windows, and so on."""
+    notes: tuple[str, ...] = ()
+    """What else there is to know about the judgement: what it left out, or could not look into."""
+    t0: int | None = None
+    """The t0 that fits best, where it was searched for."""
     windows: int = 0
     non_empty: int = 0
     right: int = 0
@@ -148,6 +152,9 @@ class Window(_Record):
     missing: tuple[Blame, ...] = ()
     extra: tuple[Blame, ...] = ()
     """The first ones; `expected`, `actual`, precision and recall count all."""
+    opinion: str = ""
+    """What rdflib says of a difference, where it was asked. If the oracle is wrong, the answer counts as right, and
+    `missing` and `extra` are what the oracle finds wrong with it."""
 
 
 class Sampled(_Record):

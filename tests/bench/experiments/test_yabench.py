@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hydrograph.bench.experiments.again import compare_run
 from hydrograph.bench.experiments.imported import THEIRS, import_yabench
 from hydrograph.bench.experiments.model import read_experiment
 from hydrograph.bench.experiments.yabench import read_answers_file, read_directory
@@ -111,6 +112,10 @@ def test_its_results_are_judged_again_and_its_own_verdicts_stand_beside(director
     assert outcomes["csparql"].cpu == 0.75
     assert outcomes["csparql"].verdict == "wrong"
     assert read_origin(folder).experiment == "Experiment_1"
+    compare_run(folder, tmp_path / "again")
+    again = list(read(tmp_path / "again"))
+    assert {each.key.engine for each in again if isinstance(each, Outcome)} == set(outcomes)
+    assert [each for each in again if isinstance(each, Window) and each.key.engine != "csparql"] == theirs
 
 
 def imported(

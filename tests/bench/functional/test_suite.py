@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from hydrograph.bench.functional.__main__ import matrix
-from hydrograph.bench.functional.case import Case
+from hydrograph.bench.functional.case import Case, term
 from hydrograph.bench.functional.cases import CASES
-from hydrograph.bench.functional.suite import functional
+from hydrograph.bench.functional.suite import difference, due, functional, row_by_row
 from hydrograph.bench.functional.w3c import w3c
+from hydrograph.bench.judge.blocks import Block
 from hydrograph.bench.oracle.compare import compare
+from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.results import Functional
+from hydrograph.windows.profile import RSPQL, preset
 
 PLANTED = Path(__file__).parents[1] / "engines" / "planted.py"
 
@@ -66,6 +69,54 @@ def test_late_eviction_shows_where_content_shows() -> None:
     assert ("R2S", "Rstream") in failed
     assert {("S2R", "sliding, identity"), ("S2R", "sliding, join"), ("S2R", "sliding, count")} <= failed
     assert not any(group == "R2R" for group, _ in failed)
+
+
+def block(text: str, t: int | None = None) -> Block:
+    return Block(1.0, Counter([tuple(map(term, text.split()))] if text else []), t)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("m1 r1, m2 r1, m2 r1, m1 r2", ""),  # a report of two rows in two answers
+        ("m1 r1, m2 r1, m2 r1", "missing 1 x <http://ex.org/m1> <http://ex.org/r2>"),
+        ("m1 r1, m2 r1, m2 r1, m1 r2, m1 r2", "extra   1 x <http://ex.org/m1> <http://ex.org/r2>"),
+        ("m1 r1, m2 r1, m2 r1, m1 r2, m9 r9", ""),  # due behind the last time that is judged
+    ],
+)
+def test_eager_engines_are_compared_row_by_row(said: str, wrong: str) -> None:
+    expects: dict[int, Counter[Row]] = {
+        1: Counter([(term("m1"), term("r1")), (term("m2"), term("r1"))]),
+        2: Counter([(term("m2"), term("r1"))]),
+        3: Counter([(term("m1"), term("r2"))]),
+        9: Counter([(term("m9"), term("r9"))]),
+    }
+    assert row_by_row(expects, [block(row) for row in said.split(", ")], until=5) == wrong
+
+
+@pytest.mark.parametrize(
+    ("times", "wrong"),
+    [
+        ([100, 200, 300], ""),
+        ([100, 300], "silent at 200 ms, where an empty report was due"),
+        ([100, None, 300], ""),  # nobody can say which report came
+    ],
+)
+def test_silence_is_not_an_empty_report(times: list[int | None], wrong: str) -> None:
+    room: Counter[Row] = Counter([(term("r1"),)])
+    expects = {100: room, 200: Counter(), 300: room, 900: Counter()}
+    blocks = [block("" if t in (200, None) else "r1", t) for t in times]
+    assert difference(expects, blocks, 500, by_clock=False) == wrong
+
+
+def test_empty_reports_are_due_where_the_paper_has_them() -> None:
+    """Experiment 2, query A: a dash is an empty report, and C-SPARQL leaves out windows without content."""
+    (case,) = [case for case in CASES if case.name.startswith("query A")]
+    closes = list(range(300, 1_900, 300))
+    assert [t for t in due(case, preset("sparqlstream"), by_clock=False) if t <= 1_800] == closes
+    assert [t for t in due(case, preset("csparql"), by_clock=False) if t <= 1_800] == [300, 600, 1_200, 1_800]
+    assert [t for t in due(case, RSPQL, by_clock=False) if t <= 1_800] == closes
+    assert due(case, preset("cqels"), by_clock=False) == {}
 
 
 def test_a_case_that_kills_the_engine_fails_alone() -> None:

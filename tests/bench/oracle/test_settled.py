@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from hydrograph.bench.oracle import arbiter, oxigraph
 from hydrograph.bench.oracle.compare import compare
 from hydrograph.bench.oracle.settled import SETTLED, Settled
 
+HANDBOOK = (Path(__file__).parents[3] / "docs" / "benchmarks.md").read_text("utf-8")
 CASES = pytest.mark.parametrize("entry", SETTLED, ids=lambda entry: entry.name.replace(" ", "-"))
 
 
@@ -23,3 +25,8 @@ def test_pyoxigraph_is_still_wrong(entry: Settled) -> None:
 def test_rdflib_is_right_or_known_to_be_wrong_too(entry: Settled) -> None:
     difference = compare(Counter(entry.right), Counter(arbiter.answer(entry.text, entry.dataset)))
     assert bool(difference) is not entry.rdflib_is_right
+
+
+@CASES
+def test_the_handbook_lists_it(entry: Settled) -> None:
+    assert f"| {entry.name} | {entry.reason} |" in HANDBOOK

@@ -17,8 +17,10 @@ from hydrograph.bench.results import (
     Excluded,
     Functional,
     Held,
+    Outcome,
     QueryFacts,
     Record,
+    Window,
     read,
     read_origin,
 )
@@ -41,7 +43,8 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
         # What is not judged from what was played stays; the highest rate is one of the habits it was found by.
         held = (Held,) if profile is None else ()
         stays: tuple[type[Record], ...] = (QueryFacts, Excluded, Absent, Functional, *held)
-        kept = [each for each in read(folder) if isinstance(each, stays)]
+        engines = {read_record(place).engine for place in places}
+        kept = [each for each in read(folder) if isinstance(each, stays) or _is_foreign(each, engines)]
     target.mkdir(parents=True, exist_ok=True)
     if target != folder:
         settings = dict(origin.settings) | ({"profile": profile} if profile else {})
@@ -69,6 +72,11 @@ def compare_run(folder: Path, target: Path, options: Options | None = None, *, p
                 written.add(mismatches(same))
         write_tables(target)
     return written
+
+
+def _is_foreign(record: Record, engines: set[str]) -> bool:
+    """Tell whether a verdict is another judge's, such as YABench's own: it stands for no engine that was played."""
+    return isinstance(record, Outcome | Window) and record.key.engine not in engines
 
 
 def judged_line(written: Results, options: Options) -> str:

@@ -31,6 +31,8 @@ from hydrograph.rdf.nquads import term_text
 
 PLAYED = "played"
 EXPECTED = "expected"
+SEARCH: Literal["search"] = "search"
+"""Instead of a t0: the one that fits the answers of a query best."""
 _RECORD = "played.json"
 ANSWERS = pa.schema(
     [("query", pa.string()), ("at", pa.float64()), ("t", pa.int64()), ("rows", pa.list_(pa.list_(pa.string())))]
@@ -69,7 +71,7 @@ class Judging(_Record):
 
     profile: str | None = None
     time: Literal["event", "handed"] | None = None
-    t0: int | None = None
+    t0: int | Literal["search"] | None = None
     after: int | None = None
     until: int | None = None
     gracious: bool = False

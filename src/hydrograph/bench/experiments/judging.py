@@ -14,7 +14,7 @@ from hydrograph.bench.engines import registry
 from hydrograph.bench.engines.verdict import Outcome as Ending
 from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.experiments.data import elements
-from hydrograph.bench.experiments.expect import goes_by_hand_over, profile_of, streams_of
+from hydrograph.bench.experiments.expect import found, goes_by_hand_over, profile_of, streams_of
 from hydrograph.bench.experiments.folder import PlayedRecord, read_answers, read_handed, read_record, read_samples
 from hydrograph.bench.judge.evidence import Evidence
 from hydrograph.bench.judge.judging import judge
@@ -28,7 +28,7 @@ from hydrograph.bench.player import Handed
 from hydrograph.bench.results import Key, Mismatch, Record, Sampled
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
-from hydrograph.temporal import Duration
+from hydrograph.temporal import Duration, Instant
 
 NOT_JUDGED = "not judged"
 """The verdict where the oracle has no answer."""
@@ -54,16 +54,18 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
         )
         ended = record.endings.get(name)
         ending = None if ended is None else Ending(Verdict(ended.verdict), Phase(ended.phase), ended.words)
-        failed = folder_of(target, name) / FAILED
+        reports = found(target, record, name)
+        failed = folder_of(reports.target, name) / FAILED
         unasked = failed.exists() or (ending is not None and ending.phase is Phase.REGISTRATION)
         trial = Trial(
             key=key,
-            due=() if unasked else list(_due(target, name)),
+            due=() if unasked else list(_due(reports.target, name)),
             said=() if unasked else [Said(at, rows, t) for at, t, rows in read_answers(place, name)],
             ending=ending,
             due_at=due_at,
             handed=handed,
             slide=_slide(record, name),
+            t0=reports.t0 if reports.searched else None,
             seconds=record.seconds,
             executions=record.executions.get(name, 0),
             paced=record.measure != "cmet",
@@ -74,10 +76,11 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             triples=record.triples,
             samples=samples,
         )
-        found = judge(trial, _Evidence(place, record, target, name, profile), gracious=record.judging.gracious)
-        yield from found.windows
+        evidence = _Evidence(place, record, target, name, profile, reports.t0)
+        judgement = judge(trial, evidence, gracious=record.judging.gracious)
+        yield from judgement.windows
         yield from (Sampled(key=key, at=s.at, memory=s.memory, cpu=s.cpu, threads=s.threads) for s in samples)
-        outcome = found.outcome
+        outcome = judgement.outcome
         if failed.exists() and ending is None:
             words = f"the oracle can not answer: {failed.read_text('utf-8').strip()}"
             outcome = outcome.model_copy(update={"verdict": NOT_JUDGED, "words": words})
@@ -138,11 +141,13 @@ def _slide(record: PlayedRecord, query: str) -> Duration | None:
 class _Evidence:
     """Makes what a query was asked over, if a wrong answer asks for it."""
 
-    def __init__(self, place: Path, record: PlayedRecord, target: Path, query: str, profile: str | None) -> None:
-        self._given = place, record, target, query, profile
+    def __init__(
+        self, place: Path, record: PlayedRecord, target: Path, query: str, profile: str | None, t0: Instant | None
+    ) -> None:
+        self._given = place, record, target, query, profile, t0
 
     def __call__(self) -> Evidence:
-        place, record, target, query, profile = self._given
+        place, record, target, query, profile, t0 = self._given
         question = record.questions[query]
         streams = {
             Iri(name): elements(name, stream.location) for name, stream in streams_of(place, record, target).items()
@@ -154,7 +159,7 @@ class _Evidence:
             streams,
             static,
             profile=profile_of(record, profile),
-            t0=record.judging.t0,
+            t0=t0,
             text=question.oracle_text,
         )
 

@@ -131,7 +131,8 @@ class OraclePart(_Part):
     """The habits that reports are expected by; without it those of each engine."""
     time: Literal["event", "handed"] | None = None
     """Whether windows go by the times of elements, or by when they were handed over; without it as each engine does."""
-    t0: int | None = None
+    t0: int | Literal["search"] | None = None
+    """Where windows begin; `search` takes what fits the answers best, as CSRBench does."""
     after: int | None = None
     until: int | None = None
     gracious: bool = False

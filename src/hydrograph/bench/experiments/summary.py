@@ -61,6 +61,7 @@ def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
             f"{test}, {engine}: {one.queries} queries ({verdicts}), {one.windows} windows, {one.non_empty} non-empty, "
             f"precision {precision:.6g}, recall {recall:.6g}"
         )
+    yield from _origins(folders)
     passed: dict[str, Counter[bool | None]] = {}
     for folder in folders:
         for record in read(folder):
@@ -77,6 +78,19 @@ def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
                 yield f"{record.test}: {record.query} excluded: {record.why}"
             elif isinstance(record, Absent) and (record.test, record.engine) not in asked:
                 yield f"{record.test}, {record.engine}: left out: {record.why}"
+
+
+def _origins(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the t0 that was found for each engine, and its queries."""
+    queries: dict[tuple[str, str, int], list[str]] = {}
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Outcome) and record.t0 is not None:
+                names = queries.setdefault((record.key.test, record.key.engine, record.t0), [])
+                if record.key.query not in names:
+                    names.append(record.key.query)
+    for (test, engine, t0), names in sorted(queries.items()):
+        yield f"{test}, {engine}: t0 {t0} ms fits best for {', '.join(names)}"
 
 
 def _held_line(held: Held) -> str:

@@ -16,7 +16,7 @@ from hydrograph.bench.engines.session import Played, Question, Task, run
 from hydrograph.bench.engines.verdict import Outcome, Phase, Verdict
 from hydrograph.bench.functional.cases import CASES
 from hydrograph.bench.judge.blocks import Block
-from hydrograph.bench.oracle.compare import compare, row_text
+from hydrograph.bench.oracle.compare import Difference, compare, row_text
 from hydrograph.bench.oracle.dataset import Row, StaticData
 from hydrograph.bench.oracle.evaluate import expected
 from hydrograph.bench.player import AsFastAsTaken, ByEventTime, Pace
@@ -146,23 +146,33 @@ def _judged(engine: str, case: Test, blocks: Sequence[Block], outcome: Outcome |
         able = outcome.phase is Phase.EXECUTION or outcome.verdict is Verdict.RUNTIME_ERROR
         return _record(engine, case, False if able else None, f"{outcome.verdict}: {outcome.words}")
     known = registry.engine(engine)
-    due = _due(case, known.profile, by_clock=known.by_clock)
-    wrong = _difference(due, blocks, case.until(), by_clock=known.by_clock)
+    expects = due(case, known.profile, by_clock=known.by_clock)
+    if known.eager:
+        wrong = row_by_row(expects, blocks, case.until())
+    else:
+        wrong = difference(expects, blocks, case.until(), by_clock=known.by_clock)
     return _record(engine, case, not wrong, wrong)
 
 
-def _due(case: Test, profile: Profile, *, by_clock: bool) -> dict[Instant, Counter[Row]]:
-    """Return what is to be answered, without the windows that have nothing to say."""
+def due(case: Test, profile: Profile, *, by_clock: bool) -> dict[Instant, Counter[Row]]:
+    """Return what is to be answered, with the windows that have nothing to say where the engine reports those."""
+    elements = case.elements(by_clock=by_clock)
     by_hand = case.expected()
     if by_hand is not None and profile == RSPQL:
-        return {t: rows for t, rows in by_hand.items() if rows}
-    elements = case.elements(by_clock=by_clock)
-    reports = expected(case.query(), elements, case.static_data(), profile=profile)
-    return {report.t: report.rows for report in reports if report.rows}
+        # What is reported does not depend on what is answered, so nothing need be asked.
+        reports = expected(case.query(), elements, profile=profile, evaluator=lambda _, __: ())
+        return {report.t: Counter[Row]() for report in reports} | dict(by_hand)
+    found: dict[Instant, Counter[Row]] = {}
+    for report in expected(case.query(), elements, case.static_data(), profile=profile):
+        found[report.t] = found.get(report.t, Counter()) + report.rows
+    return found
 
 
-def _difference(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant, *, by_clock: bool) -> str:
-    """Return what is wrong up to a time, nothing if all is right. Answers that name no time are taken in order."""
+def difference(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant, *, by_clock: bool) -> str:
+    """Return what is wrong up to a time, nothing if all is right. Answers that name no time are taken in order.
+
+    An empty report differs from silence, where times tell which reports came.
+    """
     said = [block for block in blocks if block.rows]
     if not by_clock and all(block.t is not None for block in said):
         times = Counter(block.t for block in said)
@@ -170,18 +180,32 @@ def _difference(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until
             return f"answered {times[again[0]]} times at {again[0]} ms"
         found = {block.t: block.rows for block in said if block.t is not None}
         for t in sorted(t for t in due.keys() | found.keys() if t <= until):
-            if difference := compare(due.get(t, Counter()), found.get(t, Counter())):
-                return f"at {t} ms: {_first_line(str(difference))}"
-        return ""
-    needed = sum(t <= until for t in due)
-    wanted = list(due.values())
+            if wrong := compare(due.get(t, Counter()), found.get(t, Counter())):
+                return f"at {t} ms: {_first_line(str(wrong))}"
+        came = {block.t for block in blocks}
+        silent = [t for t, rows in due.items() if t <= until and not rows and t not in came]
+        return f"silent at {silent[0]} ms, where an empty report was due" if silent and None not in came else ""
+    wanted = [rows for rows in due.values() if rows]
+    needed = sum(t <= until for t, rows in due.items() if rows)
     # A clock goes on when a stream is over; other engines may answer once more when they are told so.
     for number, block in enumerate(said[:needed] if by_clock else said):
         if number > len(wanted):
             return f"more answers than the {len(wanted)} that were due, such as {row_text(next(iter(block.rows)))}"
-        if number < needed and (difference := compare(wanted[number], block.rows)):
-            return f"answer {number + 1}: {_first_line(str(difference))}"
+        if number < needed and (wrong := compare(wanted[number], block.rows)):
+            return f"answer {number + 1}: {_first_line(str(wrong))}"
     return f"{len(said)} answers with rows where {needed} were due" if len(said) < needed else ""
+
+
+def row_by_row(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant) -> str:
+    """Return what is wrong with an engine that says each row as soon as it can: in how many answers is its own affair.
+
+    Rows that are due after the time may come, and need not.
+    """
+    wanted = sum((rows for t, rows in due.items() if t <= until), Counter[Row]())
+    later = sum((rows for t, rows in due.items() if t > until), Counter[Row]())
+    found = compare(wanted, sum((block.rows for block in blocks), Counter[Row]()))
+    wrong = Difference(found.missing, compare(later, found.extra).extra)
+    return _first_line(str(wrong)) if wrong else ""
 
 
 def _first_line(text: str) -> str:

@@ -12,6 +12,18 @@ from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Term, Triple
 from hydrograph.temporal import Instant
 
+ROWS = 20
+"""Rows of a window that are shown, missing and extra ones each."""
+
+EXPLAINED = 5
+"""Rows of a window whose triples are searched for."""
+
+WINDOWS = 25
+"""Wrong windows whose rows are explained."""
+
+COST = 3_000_000
+"""What all explanations of a run may cost, in triples that the evaluator is asked over."""
+
 SHOWN = 12
 """Triples that are shown at most; a row that needs more, such as a count, is blamed on the first."""
 

@@ -34,7 +34,7 @@ class Answered:
 
 
 def diagnose(
-    trial: Trial, pairs: Sequence[tuple[Due | None, Said | None, Score]], evidence: Callable[[], Evidence] | None
+    trial: Trial, pairs: Sequence[tuple[Due | None, Said | None, Score]], evidence: Callable[[], Evidence | None]
 ) -> list[Fault]:
     """Return what is wrong with an engine; nothing if its answers are right. Evidence is looked at only if need be."""
     found = ended(trial)
@@ -78,12 +78,11 @@ def _answered(pairs: Sequence[tuple[Due | None, Said | None, Score]]) -> list[An
 
 
 def _explained(
-    trial: Trial, answered: list[Answered], wrong: list[Answered], evidence: Callable[[], Evidence] | None
+    trial: Trial, answered: list[Answered], wrong: list[Answered], evidence: Callable[[], Evidence | None]
 ) -> Fault:
     if (fault := rows.repeats(wrong) or rows.rounds(wrong)) is not None:
         return fault
-    if evidence is not None:
-        given = evidence()
+    if (given := evidence()) is not None:
         fault = borders.moved(given, answered, wrong) if given.can_move else None
         fault = fault or dropped(given, trial, wrong)
         fault = fault or (borders.wavering(given, wrong) if given.can_move else None)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pyoxigraph as ox
 
 from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperator
-from hydrograph.bench.oracle.dataset import NO_STATIC, Row, StaticData, static_names
+from hydrograph.bench.oracle.dataset import NO_STATIC, Evaluator, Row, StaticData, dataset_of, static_names
 from hydrograph.bench.oracle.evaluate import Streams, instantiate, placed_windows
 from hydrograph.bench.oracle.oxigraph import ask, quad_of
 from hydrograph.bench.oracle.prepare import asks_now, at_time, in_scope, oracle_query
@@ -65,6 +65,7 @@ class Evidence:
         """Lay the windows over the streams; `text` is the oracle's own, if it is not to be printed from the query."""
         self._profile = profile.of(query)
         self._query = query
+        self._static = static
         start = self._profile.start((e for window in query.windows for e in streams[window.stream]), t0)
         self._placed = placed_windows(query, streams, self._profile, start)
         self._tick = domain_tick(self._placed, self._profile.tick)
@@ -80,6 +81,13 @@ class Evidence:
         """Whether windows have borders that can be moved."""
         closing = self._profile.report.when is When.WINDOW_CLOSE
         return closing and all(windowed.grid is not None for windowed in self._placed)
+
+    @property
+    def has_borders(self) -> bool:
+        """Whether some window begins at a time: where it really began can be searched for."""
+        if self._profile.report.when is When.WINDOW_CLOSE:
+            return self.can_move
+        return any(windowed.grid is not None for windowed in self._placed)
 
     @property
     def width(self) -> int:
@@ -109,6 +117,22 @@ class Evidence:
                 found += [(number, e) for e in content_at(windowed, moment, self._profile.report, self._tick)]
             else:
                 found += [(number, e) for e in _moved(windowed, t, moved)]
+        return found
+
+    def opens(self, t: Instant) -> Instant:
+        """Return where the widest window begins of those that show what is new at `t`."""
+        grids = [windowed.grid for windowed in self._placed if windowed.grid is not None]
+        return min((max(grid.open(grid.active(t)), grid.t0) for grid in grids), default=t)
+
+    def seen(self, t: Instant, moved: int, seq: int | None = None) -> list[tuple[int, Element]]:
+        """Return what is seen when something new comes at `t`, if windows begin so many milliseconds later."""
+        found: list[tuple[int, Element]] = []
+        for number, windowed in enumerate(self._placed):
+            if (grid := windowed.grid) is None:
+                found += [(number, e) for e in content_at(windowed, self._moment(t), self._profile.report, self._tick)]
+                continue
+            some = _between(windowed, max(grid.open(grid.active(t)), grid.t0) + moved, t + 1)
+            found += [(number, e) for e in some if seq is None or e.t < t or e.seq <= seq]
         return found
 
     def _moment(self, t: Instant) -> Moment:
@@ -153,6 +177,18 @@ class Evidence:
 
         def current(at: Instant) -> Counter[Row]:
             return self.solutions(self.held(self.elements(at, moved=moved), without), at)
+
+        return self._said(current, t, before)
+
+    def second(self, t: Instant, before: Instant | None, evaluator: Evaluator) -> Counter[Row]:
+        """Return the rows of the report at `t` as another evaluator finds them."""
+
+        def current(at: Instant) -> Counter[Row]:
+            contents: list[set[Triple]] = [set() for _ in self._placed]
+            for number, element in self.elements(at):
+                contents[number] |= element.triples
+            graphs = zip(self._query.windows, map(frozenset, contents), strict=True)
+            return Counter(evaluator(self._questions(at), dataset_of(self._query, self._static, graphs)))
 
         return self._said(current, t, before)
 

@@ -26,11 +26,20 @@ class Recovered:
     score: Score
 
 
-def recover(window: Interval, times: Sequence[Instant], actual: Counter[Row], answer: Answer) -> Recovered:
-    """Return the borders for an `actual` answer; `times` are those of the stream's elements, each once, ascending."""
+def recover(
+    window: Interval,
+    times: Sequence[Instant],
+    actual: Counter[Row],
+    answer: Answer,
+    may_ask: Callable[[], bool] = lambda: True,
+) -> Recovered:
+    """Return the borders for an `actual` answer; `times` are those of the stream's elements, each once, ascending.
+
+    The search ends where it may not ask any more.
+    """
     first = best = _at(window, actual, answer)
     for start in [time for time in times if window.start < time < window.end]:
-        if best.score.recall == 1:
+        if best.score.recall == 1 or not may_ask():
             break
         moved = _at(Interval(start, window.end), actual, answer)
         if moved.score.recall < best.score.recall:
@@ -38,7 +47,7 @@ def recover(window: Interval, times: Sequence[Instant], actual: Counter[Row], an
         best = moved
     # The elements at one time come together, so the window ends after them.
     for end in [time + 1 for time in times if time >= window.end]:
-        if best.score.precision == 1:
+        if best.score.precision == 1 or not may_ask():
             break
         moved = _at(Interval(best.window.start, end), actual, answer)
         if moved.score.precision < best.score.precision or moved.score.recall < best.score.recall:

@@ -15,30 +15,22 @@ from statistics import median, quantiles
 from hydrograph.bench.engines.resources import slope
 from hydrograph.bench.engines.verdict import Phase, Verdict
 from hydrograph.bench.judge import eager
-from hydrograph.bench.judge.blame import blame
+from hydrograph.bench.judge.blame import COST, EXPLAINED, ROWS, WINDOWS, blame
 from hydrograph.bench.judge.diagnose import diagnose, ended
 from hydrograph.bench.judge.evidence import Evidence, Held, Moved
 from hydrograph.bench.judge.faults import Fault
+from hydrograph.bench.judge.grace import BUDGET, Grace
 from hydrograph.bench.judge.gracious import recover
-from hydrograph.bench.judge.pairing import paired
+from hydrograph.bench.judge.opinion import ORACLE_ERROR, Opinions
+from hydrograph.bench.judge.pairing import contiguous, paired
 from hydrograph.bench.judge.score import Score
 from hydrograph.bench.judge.texts import score_texts, terms_of
 from hydrograph.bench.judge.trial import Due, Said, Trial, row_text
+from hydrograph.bench.oracle.arbiter import Verdict as Opinion
+from hydrograph.bench.oracle.compare import Difference
 from hydrograph.bench.oracle.dataset import Row
 from hydrograph.bench.results import Blame, Outcome, Window
 from hydrograph.temporal import Interval
-
-_ROWS = 20
-"""Rows of a window that are shown, missing and extra ones each."""
-
-_EXPLAINED = 5
-"""Rows of a window whose triples are searched for."""
-
-_COST = 3_000_000
-"""What all explanations of a run may cost, in triples that the evaluator is asked over."""
-
-_WINDOWS = 25
-"""Wrong windows whose rows are explained; the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,50 +45,75 @@ class Judgement:
 Judged = tuple[Due | None, Said | None, Score]
 
 
-def judge(trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False) -> Judgement:
-    """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those."""
-    given = _Once(evidence)
+def judge(
+    trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False, budget: int = BUDGET
+) -> Judgement:
+    """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those.
+
+    The verdict stays that of the borders that were due. `budget` is what the search may cost.
+    """
+    grace = Grace(evidence, gracious=gracious, budget=budget)
     if trial.slide is not None:
         matched = eager.matched(trial)
         faults = [*ended(trial), *eager.faults(trial, matched)]
-        return _whole(trial, eager.windows(trial, matched), faults, (len(matched.missing), len(matched.extra)))
+        slides = eager.windows(trial, matched, grace)
+        wrong = len(matched.missing), len(matched.extra)
+        return _whole(trial, slides, faults, wrong, tuple(grace.notes()), (matched.precision, matched.recall))
+    found, outside = (paired(trial.due, trial.said), 0) if trial.t0 is None else contiguous(trial.due, trial.said)
     pairs = [
         (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
-        for due, said in paired(trial.due, trial.said)
+        for due, said in found
         if said is not None or due is None or trial.last is None or due.t <= trial.last
     ]
-    faults = diagnose(trial, pairs, given if evidence is not None else None)
+    notes = [f"{outside} reports before the first answer or behind the last are not asked for"] if outside else []
+    opinions = Opinions(grace.evidence, trial.static)
+    settled = _settled(pairs, opinions)
+    differences = {place: pairs[place][2] for place, opinion in settled.items() if opinion is Opinion.ORACLE_ERROR}
+    for place, score in differences.items():
+        due, said, _ = pairs[place]
+        pairs[place] = due, said, Score(score.actual, score.actual, Difference())
+    faults = diagnose(trial, pairs, grace.evidence)
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
     shown = 0
     windows = []
     before: Due | None = None
-    for due, said, score in pairs:
-        look = given() if evidence is not None and not score.right and shown < _WINDOWS else None
+    for place, (due, said, score) in enumerate(pairs):
+        look = grace.evidence() if not score.right and shown < WINDOWS else None
         shown += look is not None
         used, graced = None, score
         if due is not None and said is not None and not score.right:
-            used = _moved(due, moved)
-            if look is not None and gracious and look.can_move and look.cost < _COST:
-                used, graced = _used(look, due, said, before) or (used, score)
-        windows.append(_window(trial, due, said, graced, used, look))
+            used, graced = _used(grace, due, said, before) or (_moved(due, moved), score)
+        window = _window(trial, due, said, graced, used, look)
+        windows.append(_with_opinion(window, settled.get(place), differences.get(place)))
         before = due or before
     missing = sum(score.difference.missing.total() for _, _, score in pairs)
     extra = sum(score.difference.extra.total() for _, _, score in pairs)
-    return _whole(trial, windows, faults, (missing, extra))
+    return _whole(trial, windows, faults, (missing, extra), (*notes, *opinions.notes(), *grace.notes()))
 
 
-class _Once:
-    """Makes evidence when it is first asked for, and keeps it."""
+def _settled(pairs: Sequence[Judged], opinions: Opinions) -> dict[int, Opinion]:
+    """Return what rdflib says about wrong answers, by their places."""
+    found: dict[int, Opinion] = {}
+    before: Due | None = None
+    for place, (due, said, score) in enumerate(pairs):
+        if due is not None and said is not None and not score.right:
+            opinion = opinions.of(due, said, before)
+            if opinion is not None:
+                found[place] = opinion
+        before = due or before
+    return found
 
-    def __init__(self, make: Callable[[], Evidence] | None) -> None:
-        self._make = make
-        self._made: Evidence | None = None
 
-    def __call__(self) -> Evidence:
-        if self._made is None:
-            assert self._make is not None
-            self._made = self._make()
-        return self._made
+def _with_opinion(window: Window, opinion: Opinion | None, difference: Score | None) -> Window:
+    """Return a window with what rdflib says; where the oracle is wrong, with what that finds wrong."""
+    if opinion is None:
+        return window
+    update: dict[str, object] = {"opinion": opinion.value}
+    if difference is not None:
+        rows = difference.difference
+        update["missing"] = tuple(Blame(row=row_text(row)) for row in _first(rows.missing))
+        update["extra"] = tuple(Blame(row=row_text(row)) for row in _first(rows.extra))
+    return window.model_copy(update=update)
 
 
 def _window(
@@ -143,9 +160,9 @@ def _moved(due: Due, moved: Moved | None) -> Interval | None:
     return Interval(due.open + moved.start, due.close + moved.end)
 
 
-def _used(evidence: Evidence, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
+def _used(grace: Grace, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
     """Return the borders at which the answer fits better than at those that were due, and how well."""
-    if due.open is None or due.close is None or not said.rows:
+    if due.open is None or due.close is None or not said.rows or (evidence := grace.asked()) is None:
         return None
     start, end = due.open, due.close
     earlier = None if before is None else before.t
@@ -154,32 +171,46 @@ def _used(evidence: Evidence, due: Due, said: Said, before: Due | None) -> tuple
         return evidence.answer(due.t, earlier, Moved(window.start - start, window.end - end))
 
     times = evidence.times(start - evidence.width, end + evidence.width)
-    found = recover(Interval(start, end), times, terms_of(said.rows), answer)
-    return None if found.window == Interval(start, end) else (found.window, found.score)
+    actual = terms_of(said.rows)
+    found = grace.within(evidence, lambda may_ask: recover(Interval(start, end), times, actual, answer, may_ask))
+    return None if found is None or found.window == Interval(start, end) else (found.window, found.score)
 
 
 def _blamed(evidence: Evidence | None, due: Due, rows: Counter[Row], moved: Moved) -> tuple[Blame, ...]:
     """Return rows with triples that make them: of the window, or from around it for rows that are too many."""
     shown = _first(rows)
-    if evidence is None or not shown or evidence.cost > _COST:
+    if evidence is None or not shown or evidence.cost > COST:
         return tuple(Blame(row=row_text(row)) for row in shown)
     moved = moved if evidence.can_move else Moved()
     held: Held = evidence.held(evidence.elements(due.t, due.seq, moved))
     return tuple(
-        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < _EXPLAINED else ())
+        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < EXPLAINED else ())
         for number, row in enumerate(shown)
     )
 
 
 def _first(rows: Counter[Row]) -> list[Row]:
-    return nsmallest(_ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
+    return nsmallest(ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
 
 
-def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wrong: tuple[int, int]) -> Judgement:
-    """Sum up; `wrong` are the rows that are missing and those that are too many."""
+def _whole(
+    trial: Trial,
+    windows: Sequence[Window],
+    faults: Sequence[Fault],
+    wrong: tuple[int, int],
+    notes: Sequence[str] = (),
+    overall: tuple[float, float] | None = None,
+) -> Judgement:
+    """Sum up; `wrong` are the rows that are missing and those that are too many.
+
+    `overall` are precision and recall where they are not the means over windows.
+    """
     missing, extra = wrong
     right = sum(window.precision == window.recall == 1 for window in windows)
     verdict, phase, words = _verdict(trial, missing, extra)
+    settled = sum(window.opinion == Opinion.ORACLE_ERROR for window in windows)
+    if verdict is Verdict.OK and settled:
+        verdict, words = ORACLE_ERROR, f"rdflib answers as the engine does in all {settled} windows that differ"
     delays = [window.delay for window in windows if window.delay is not None and not trial.hurried]
     rows = [said for said in trial.said if said.rows]
     outcome = Outcome(
@@ -188,11 +219,13 @@ def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wro
         phase=phase,
         words=words,
         faults=tuple(map(str, faults)),
+        notes=tuple(notes),
+        t0=trial.t0,
         windows=len(windows),
         non_empty=sum(window.expected > 0 for window in windows),
         right=right,
-        precision=_mean(window.precision for window in windows),
-        recall=_mean(window.recall for window in windows),
+        precision=overall[0] if overall else _mean(window.precision for window in windows),
+        recall=overall[1] if overall else _mean(window.recall for window in windows),
         missing=missing,
         extra=extra,
         output=sum(said.rows.total() for said in trial.said),
@@ -213,7 +246,7 @@ def _whole(trial: Trial, windows: Sequence[Window], faults: Sequence[Fault], wro
     return Judgement(outcome, tuple(windows), tuple(faults))
 
 
-def _verdict(trial: Trial, missing: int, extra: int) -> tuple[Verdict, Phase, str]:
+def _verdict(trial: Trial, missing: int, extra: int) -> tuple[str, Phase, str]:
     ending = trial.ending
     # An engine that is silent because nothing was to be said is right.
     if ending is not None and not (ending.verdict is Verdict.NO_ANSWER and missing == extra == 0):

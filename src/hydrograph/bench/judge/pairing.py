@@ -27,7 +27,7 @@ def paired(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
         return _by_time(due, said)
     if len(due) == len(said):
         return list(zip(due, said, strict=True))
-    return _aligned(due, said)
+    return aligned(due, said)
 
 
 def _by_time(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
@@ -45,7 +45,7 @@ def _by_time(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
     return [pair for _, _, pair in sorted(found, key=lambda each: each[:2])]
 
 
-def _aligned(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
+def aligned(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
     """Align the two sequences like two versions of a text: what fits best is paired, the rest stands alone."""
     slack = abs(len(due) - len(said)) + _BAND
     best: list[dict[int, tuple[float, int]]] = [{} for _ in range(len(due) + 1)]  # by report and answer: worth, move
@@ -66,6 +66,19 @@ def _aligned(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
         found.append((due[i] if move & 1 else None, said[j] if move & 2 else None))
         i, j = i + (move & 1), j + (move >> 1)
     return found
+
+
+def contiguous(due: Sequence[Due], said: Sequence[Said]) -> tuple[list[Pair], int]:
+    """Return the pairs by what fits, whatever times are named, and how many reports were due before and after them.
+
+    What lies before the first answer and behind the last is no part of what was answered; silence is no answer.
+    """
+    pairs = aligned(due, said)
+    places = [place for place, (_, answer) in enumerate(pairs) if answer is not None]
+    if not places:
+        return pairs, 0
+    inside = pairs[places[0] : places[-1] + 1]
+    return inside, len(pairs) - len(inside)
 
 
 def _worth(expected: Counter[RowText], actual: Counter[RowText]) -> float:

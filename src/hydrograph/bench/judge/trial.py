@@ -62,6 +62,8 @@ class Trial:
     last: float | None = None
     """Given for an engine that goes by the clock: when the last element was handed over. A clock goes on when a stream
     is over; what is due after that need not be answered, because the engine is stopped."""
+    t0: Instant | None = None
+    """Given where it was searched for. Answers then need only be a contiguous part of what was due, at any time."""
     seconds: float = 0.0
     executions: int = 0
     paced: bool = False
@@ -101,7 +103,7 @@ def from_trigger(handed: Sequence[Handed]) -> DueAt:
 
 def due_of(report: Report) -> Due:
     """Return a report of the oracle with its rows as texts."""
-    return Due(report.t, report.open, report.close, texts_of(report.rows), seq=report.seq)
+    return Due(report.t, report.open, report.close, texts_of(report.rows), report.content, report.seq)
 
 
 def said_of(block: Block) -> Said:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hydrograph.algebra.nodes import Distinct, OrderBy, Pattern, Project, Reduced, Slice
 from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperator, TemplateTriple
@@ -41,6 +41,8 @@ class Report:
     ordered: tuple[Row, ...] | None = None
     """The rows in order, where ORDER BY stands at the top of an Rstream."""
     seq: int | None = None
+    content: int | None = field(default=None, compare=False)
+    """Triples in its windows."""
 
 
 Streams = Mapping[Iri, Sequence[Element]]
@@ -83,7 +85,8 @@ def expected(
             scope = reported.scope
             open_, close = (None, None) if scope is None else (scope.start, scope.end)
             ordered = answer if profile.operator is StreamOperator.RSTREAM and _is_ordered(query) else None
-            found.append(Report(reported.moment.t, open_, close, rows, ordered, _seq(reported.moment)))
+            size = sum(map(len, contents))
+            found.append(Report(reported.moment.t, open_, close, rows, ordered, _seq(reported.moment), size))
     return found
 
 

@@ -108,7 +108,7 @@ def plan_tasks(
     parts: int = 8,
 ) -> list[Task]:
     """Cut the work: sliding queries by time into `parts`, with equal numbers of reports; any other query is a task."""
-    times = {name: _times(stream) for name, stream in recorded.streams.items()}
+    times = {name: elements_at(stream) for name, stream in recorded.streams.items()}
     cache: dict[object, tuple[tuple[View, ...], list[Due]]] = {}
     views: dict[str, tuple[View, ...]] = {}
     due: list[Due] = []
@@ -138,7 +138,7 @@ def _of(asked: Iterable[Asked], due: Sequence[Due]) -> tuple[Asked, ...]:
     return tuple(each for each in asked if each.name in names)
 
 
-def _times(stream: RecordedStream) -> list[Element]:
+def elements_at(stream: RecordedStream) -> list[Element]:
     """Return an element for each time of a stream: what reports depend on, where windows close by time."""
     data = ds.dataset(list(stream.files), schema=EVENTS, format="parquet")
     unique = pc.unique(data.to_table(columns=["t"]).column("t"))
@@ -254,7 +254,8 @@ def _evaluated(task: Task) -> Done:
     written = _Written(task)
     for report in found:
         rows = Counter({_row_text(row): count for row, count in report.rows.items()})
-        written.add(Expected(asked.name, report.t, report.open, report.close, -1, rows), report.seq)
+        content = -1 if report.content is None else report.content
+        written.add(Expected(asked.name, report.t, report.open, report.close, content, rows), report.seq)
     return written.close()
 
 

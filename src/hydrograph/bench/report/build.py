@@ -10,6 +10,7 @@ from hydrograph.bench.report.gather import Run, gather
 from hydrograph.bench.report.page import render
 from hydrograph.bench.report.sections.functional import functional
 from hydrograph.bench.report.sections.latency import latency
+from hydrograph.bench.report.sections.origins import origins
 from hydrograph.bench.report.sections.outputs import outputs, throughput
 from hydrograph.bench.report.sections.overview import origin, summary
 from hydrograph.bench.report.sections.published import published
@@ -17,6 +18,7 @@ from hydrograph.bench.report.sections.queries import queries
 from hydrograph.bench.report.sections.repetitions import repetitions
 from hydrograph.bench.report.sections.resources import resources
 from hydrograph.bench.report.sections.scaling import scaling
+from hydrograph.bench.report.sections.settled import settled
 from hydrograph.bench.report.sections.verdicts import failures, totals, verdicts
 from hydrograph.bench.report.sections.windows import windows
 from hydrograph.bench.report.sections.wrong import places, wrong
@@ -51,8 +53,10 @@ def _part(run: Run, number: int) -> Part:
         published(run),
         outputs(run),
         throughput(run),
+        origins(run),
         windows(run),
         wrong(run, found),
+        settled(run),
         latency(run),
         scaling(run),
         resources(run),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, assert_never
 
+from hydrograph.bench.oracle.arbiter import Verdict as Opinion
 from hydrograph.bench.results import (
     Absent,
     Excluded,
@@ -97,6 +98,8 @@ class Run:
     windows: dict[Asked, list[Answered]] = field(default_factory=dict)
     wrong: dict[Asked, list[Window]] = field(default_factory=dict)
     wrong_count: dict[Asked, int] = field(default_factory=dict)
+    settled: list[Window] = field(default_factory=list)
+    """Windows that somebody else than the oracle was asked about, and did not find the engine wrong."""
     samples: dict[tuple[Asked, int, str], list[Moment]] = field(default_factory=dict)
     mismatches: list[Mismatch] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
@@ -212,6 +215,8 @@ def _take_window(run: Run, record: Window) -> None:
         record.expected, record.actual, record.precision, record.recall, record.delay,
     )  # fmt: skip
     run.windows.setdefault(asked, []).append(answered)
+    if record.opinion not in ("", Opinion.ENGINE_ERROR):
+        run.settled.append(record)
     if not answered.right:
         run.wrong_count[asked] = run.wrong_count.get(asked, 0) + 1
         if run.wrong_count[asked] <= KEPT_BY_GROUP:

@@ -48,7 +48,7 @@ def _matrix(run: Run, test: str, places: dict[Asked, str]) -> Iterator[Table]:
             for engine in run.engines:
                 cells = [_cell(run, Asked(condition, query, engine), places) for query in part]
                 if any(cell.text for cell in cells):
-                    where = (_settings(condition),) if swept else ()
+                    where = (settings_of(condition),) if swept else ()
                     rows.append((engine, *where, *cells))
         more = f", queries {part[0]} to {part[-1]}" if len(queries) > ACROSS else ""
         columns = [Column("engine"), *([Column("settings")] if swept else []), *(Column(query) for query in part)]
@@ -68,7 +68,8 @@ def _cell(run: Run, asked: Asked, places: dict[Asked, str]) -> Cell:
     return verdict_cell(outcome, to=places.get(asked)) if outcome is not None else Cell("", "not asked", "off")
 
 
-def _settings(condition: Condition) -> str:
+def settings_of(condition: Condition) -> str:
+    """Return the values of what a test sweeps, in words."""
     return Condition("", condition.settings).label.removeprefix(", ")
 
 
@@ -160,7 +161,7 @@ def _causes(run: Run, failed: list[Outcome]) -> Table:
 def _words(failed: list[Outcome]) -> Iterator[Block]:
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for outcome in failed:
-        said = "; ".join(filter(None, [outcome.words, *outcome.faults]))
+        said = "; ".join(filter(None, [outcome.words, *outcome.faults, *outcome.notes]))
         names = groups.setdefault((outcome.key.engine, outcome.verdict, outcome.phase, said), [])
         if outcome.key.query not in names:
             names.append(outcome.key.query)

@@ -78,10 +78,12 @@ def _window(record: Window) -> WrongWindow:
         facts.append(("delay", f"{record.delay:,.0f} ms"))
     elif record.t is not None:
         facts.append(("delay", "no answer came"))
+    if record.opinion:
+        facts.append(("second opinion", record.opinion))
     # Rows that came and were expected; what is left of either side is missing or too much.
     hits = round(record.recall * record.expected)
     return WrongWindow(
-        _title(record),
+        title_of(record),
         tuple(facts),
         tuple(map(_guilty, record.missing[:BLAMED])),
         tuple(map(_guilty, record.extra[:BLAMED])),
@@ -90,7 +92,8 @@ def _window(record: Window) -> WrongWindow:
     )
 
 
-def _title(record: Window) -> str:
+def title_of(record: Window) -> str:
+    """Return a window by its borders, or by its time."""
     if record.t is None:
         title = "an answer that nothing expected"
     elif record.open is not None and record.close is not None:
