@@ -164,6 +164,8 @@ class Test(_Part):
     """Whether every query is expected to have windows with answers, in the gauge."""
     needs: str | None = None
     """What the user has to give with -D; the test is left out while it is empty."""
+    w3c: str = ""
+    """A folder of the W3C's rdf-tests that the functional suite asks, too; none while it is empty."""
     only_right: str | None = None
     """A test whose queries must have been right, with results, on all engines; others are excluded."""
     comparable: float = Field(default=COMPARABLE, ge=0, le=1)

@@ -165,12 +165,15 @@ def _run_engine(
 
 
 def _run_functional(test: Test, written: Results, options: Options) -> None:
+    from hydrograph.bench.functional.cases import CASES
     from hydrograph.bench.functional.suite import functional
+    from hydrograph.bench.functional.w3c import w3c
 
+    cases = [*CASES, *(w3c(Path(test.w3c)) if test.w3c else ())]
     for engine in test.engines:
         if engine not in written.functional:
-            options.say(f"{test.name}, {engine}")
-            written.add(list(functional(engine)))
+            options.say(f"{test.name}, {engine}, {len(cases)} cases")
+            written.add(list(functional(engine, cases)))
 
 
 def _keys(planned: PlayedRecord) -> list[Hashable]:
