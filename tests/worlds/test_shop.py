@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -121,6 +122,30 @@ def test_batches_follow_the_rate() -> None:
     ]  # fmt: skip
     assert [timing(Shop(rate=2000, start=7)).value(i) for i in range(5)] == [7, 7, 8, 8, 9]
     assert timing(Shop(batch=3, interval=50)).value(8) == 100
+
+
+@pytest.mark.parametrize("rate", [1, 7, 100, 600, 999, 1000, 1500, 2000, 10_000, 12_345])
+def test_a_second_has_as_many_triples_as_the_rate_says(rate: int) -> None:
+    times = timing(Shop(rate=rate, start=7))
+    seconds = [(times.value(i) - 7) // 1000 for i in range(3 * rate)]
+    assert Counter(seconds) == {0: rate, 1: rate, 2: rate}
+    assert times.array(np.arange(3 * rate)).tolist() == [7 + i * 1000 // rate for i in range(3 * rate)]
+
+
+def test_a_faithful_rate_is_that_of_whole_batches() -> None:
+    for rate, real in ((600, 1000), (1500, 1000), (2500, 2000), (400, 500), (500, 500)):
+        times = timing(Shop(rate=rate, faithful=True))
+        assert times.batch * 1000 / times.interval == real
+
+
+@pytest.mark.spark
+def test_times_on_spark_are_those_of_the_driver(spark: SparkSession) -> None:
+    some = [0, 1, 2, 3, 1499, 1500, 10**9 + 1, 2**40 + 7]
+    numbers = spark.createDataFrame(pa.table({"i": pa.array(some, pa.int64())}))
+    for rate in (600, 1500, 12_345):
+        times = timing(Shop(rate=rate, start=-5))
+        found = numbers.select(times.column(numbers["i"]).alias("t")).toArrow()["t"].to_pylist()
+        assert found == [times.value(i) for i in some]
 
 
 @pytest.mark.spark
