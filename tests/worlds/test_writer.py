@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,25 @@ def test_a_world_is_written_the_same_at_any_partition_count(
     line = (tmp_path / "7" / "throws.n3t").read_text("utf-8").splitlines()[-1]
     assert line.startswith("<urn:player1> <urn:threw> ")
     assert line.endswith(' "74" .')
+
+
+@pytest.mark.spark
+def test_a_long_stream_is_counted_in_cells(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    monkeypatch.setattr(writer, "ROWS_PER_FILE", 100)
+    monkeypatch.setattr(writer, "MOST_CELLS", 64)
+    rows = spark.range(0, 1000, 1, 2).select((F.col("id") * 1000 + 37).alias("t"))
+    starts = writer._starts(rows, None)
+    # A cell has 15 or 16 rows, and a file begins with a cell.
+    assert len(starts) == 10
+    assert {(start - 37) % (999_000 // 64 + 1) for start in starts} == {0}
+    sizes = [sum(begin <= 1000 * i + 37 < end for i in range(1000)) for begin, end in pairwise([*starts, 10**9])]
+    assert all(84 < size < 116 for size in sizes)
+    # What is known of the span need not be tight, and a world without rows has no files.
+    assert len(writer._starts(rows, (0, 1_500_000))) == 10
+    assert writer._starts(rows.where("t < 0"), None) == []
+    assert writer._starts(rows.where("t < 0"), (0, 9)) == []
 
 
 def test_only_a_world_is_replaced(tmp_path: Path) -> None:

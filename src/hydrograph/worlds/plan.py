@@ -49,6 +49,8 @@ class StreamPlan:
     expand: Callable[[DataFrame], DataFrame] | InArrays
     starts: tuple[int, ...] | None = None
     """The first times of the files, where they are known; else the writer counts."""
+    span: tuple[int, int] | None = None
+    """The first time there may be and the last, where they are known: saves the writer a look before it counts."""
     arrival: bool = False
     """Whether arrivals (`seq`) are out of the order of time: then text has the lines in order of arrival."""
     order: tuple[str, ...] = ()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ROWS_PER_FILE = parquet.ROWS_PER_FILE
+MOST_CELLS = 2**16
+"""Cells of time in which rows are counted, to cut a stream into files."""
 STATIC = "static"
 SPILL = ".spill"
 _KINDS = max(Kind) + 1
@@ -147,7 +149,7 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     from pyspark.sql import functions as F  # noqa: N812
 
     time = stream.expand.time if isinstance(stream.expand, InArrays) else F.col("t")
-    starts = _starts(stream.elements) if stream.starts is None else list(stream.starts)
+    starts = _starts(stream.elements, stream.span) if stream.starts is None else list(stream.starts)
     part = Cuts.of(starts).column(time) if starts else F.lit(0)
     placed = stream.elements.repartitionById(max(1, len(starts)), part)
     place = directory / stream.name
@@ -248,14 +250,25 @@ def _write_static(
     )
 
 
-def _starts(elements: DataFrame) -> list[int]:
-    """Return the first times of the files, so that no time is in two files and each has about the same rows."""
+def _starts(elements: DataFrame, span: tuple[int, int] | None) -> list[int]:
+    """Return the first times of the files, so that no time is in two files and each has about the same rows.
+
+    Rows are counted by cells of time: the driver sees a number of counts that does not grow with the stream.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
+    if span is None:
+        seen = elements.agg(F.min("t").alias("first"), F.max("t").alias("last")).collect()[0]
+        if seen["first"] is None:
+            return []
+        span = seen["first"], seen["last"]
+    first, last = span
+    width = (last - first) // MOST_CELLS + 1
     triples = F.sum("n") if "n" in elements.columns else F.count("*")
-    counted = elements.groupBy("t").agg(triples.cast("bigint").alias("n")).orderBy("t").toArrow()
-    cuts = parquet.ranges(counted["t"].to_numpy(), counted["n"].to_numpy(), ROWS_PER_FILE)
-    return [start for start, _ in cuts]
+    cell = F.floor((F.col("t") - F.lit(first)) / F.lit(width)).alias("cell")
+    counted = elements.groupBy(cell).agg(triples.cast("bigint").alias("n")).orderBy("cell").toArrow()
+    times = first + counted["cell"].to_numpy() * width
+    return [start for start, _ in parquet.ranges(times, counted["n"].to_numpy(), ROWS_PER_FILE)]
 
 
 def _sums(*columns: str) -> list[Column]:
