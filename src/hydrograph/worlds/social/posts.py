@@ -123,7 +123,7 @@ def make_comments(people: People, posts: DataFrame) -> DataFrame:
 
     def attempt(i: Column) -> Column:
         which = F.floor(draws.uniform("commenter").column(key, i) * F.size("audience")).cast("int")
-        delay = F.floor(F.sqrt(draws.uniform("comment delay").column(key, i)) * (DAY // 1000)) * 1000
+        delay = F.floor(people.power("comment delay", key, i) * (DAY // 1000)) * 1000
         return F.struct(F.get("audience", which).alias("who"), delay.alias("delay"))
 
     tried = posts.withColumn("attempts", attempts).where((F.col("attempts") > 0) & (F.size("audience") > 0))
