@@ -237,7 +237,6 @@ def _write_static(
     rows = placed.sortWithinPartitions("p_id", "s_id", "o_id").observe(seen, *_sums("s_id", "p_id", "o_id"))
     place = directory / STATIC
     names = tuple(parquet.write_parts(rows, place, _OPTIONS))
-    written = (texts.write_static(place, names, directory / f"{STATIC}.nt"),) if forms else ()
     known = seen.get
     return Part(
         path=STATIC,
@@ -246,7 +245,7 @@ def _write_static(
         elements=known["rows"],
         checksum=_checksum(_whole(known)),
         files=names,
-        texts=written,
+        texts=texts.write_static(forms, place, names),
     )
 
 

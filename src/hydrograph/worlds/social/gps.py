@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrograph.temporal import MINUTE
+from hydrograph.worlds.plan import Line
 from hydrograph.worlds.social.clock import Source
 from hydrograph.worlds.social.people import People
 from hydrograph.worlds.social.settings import DAY
@@ -35,7 +36,7 @@ def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> Source:
         order=("id",),
         triples=lambda rows: rows,
         listed=lambda: _fix_triples(people),
-        predicates=tuple(f"<{space}{predicate}>" for space, predicate in zip(spaces, predicates, strict=True)),
+        lines=tuple(Line(f"<{space}{predicate}>") for space, predicate in zip(spaces, predicates, strict=True)),
     )
 
 

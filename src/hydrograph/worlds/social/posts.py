@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hydrograph.rdf.xsd import Kind
 from hydrograph.worlds.draws import numbers
+from hydrograph.worlds.plan import Line
 from hydrograph.worlds.social.clock import Source
 from hydrograph.worlds.social.dictionaries import ARTICLES, dictionaries, title_length
 from hydrograph.worlds.social.people import People
@@ -171,7 +172,7 @@ def post_stream(spark: SparkSession, people: People, posts: DataFrame) -> Source
         order=("kind", "id"),
         triples=lambda rows: rows.join(F.broadcast(_article_table(spark)), "article"),
         listed=lambda: _post_triples(people),
-        predicates=tuple(f"<{predicate}>" for predicate in predicates),
+        lines=(Line(f"<{TYPE}>", f"<{SIB}"), *(Line(f"<{predicate}>") for predicate in predicates)),
     )
 
 
