@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hydrograph import __version__
-from hydrograph.errors import UsageError
+from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term_id
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.formats import parquet
@@ -34,6 +35,8 @@ MOST_CELLS = 2**16
 """Cells of time in which rows are counted, to cut a stream into files."""
 STATIC = "static"
 SPILL = ".spill"
+FILES = "settings"
+"""Where the files are copied that settings name."""
 _KINDS = max(Kind) + 1
 _SALTS = (term_id("checksum a"), term_id("checksum b"))
 _OPTIONS = {
@@ -78,6 +81,7 @@ def write_world(
     try:
         for name, value in _CONF.items():
             spark.conf.set(name, value)
+        files = _copied(settings, partial)
         step("planning")
         plan = world.generate(spark, settings)
         streams: dict[str, Part] = {}
@@ -100,9 +104,10 @@ def write_world(
             hydrograph=__version__,
             world=world.name,
             seed=settings.seed,
-            settings=settings.model_dump(mode="json"),
+            settings=settings.model_dump(mode="json") | {name: str(place) for name, place in files.items()},
             static=static,
             streams=streams,
+            files={name: sha256((partial / place).read_bytes()).hexdigest() for name, place in files.items()},
         )
         manifest.write(partial)
         shutil.rmtree(target, ignore_errors=True)
@@ -111,7 +116,20 @@ def write_world(
         for name, known in before.items():
             spark.conf.set(name, str(known))
         shutil.rmtree(partial, ignore_errors=True)
-    return manifest
+    return WorldManifest.read(target)
+
+
+def _copied(settings: Settings, directory: Path) -> dict[str, Path]:
+    """Copy the settings that are files, so that a world is known by itself, and return where the copies are in it."""
+    given = {name: value for name, value in settings if isinstance(value, Path)}
+    places = {name: Path(FILES) / name / file.name for name, file in given.items()}
+    for name, place in places.items():
+        (directory / place).parent.mkdir(parents=True)
+        try:
+            shutil.copyfile(given[name], directory / place)
+        except OSError as error:
+            raise DataError(f"{given[name]}: {error.strerror}") from error
+    return places
 
 
 def _parts(static: Part | None, streams: Mapping[str, Part]) -> list[Part]:
