@@ -28,8 +28,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_friends": 125,
         "max_comments": 1,
     },
-    # 121 million static triples for 100,000 users: 333 friends each (Le-Phuoc et al., ISWC 2013). Its `random_values` go
-    # by the users: with fewer users of a value than here, nobody would find 133 friends by chance.
+    # 121 million static triples for 100,000 users: 333 friends each (Le-Phuoc et al., ISWC 2013).
+    # `random_values` go by the users: with fewer users of a value, nobody would find 133 friends by chance.
     "cloud": {"faithful": True, "users": 100_000, "max_friends": 497, "cells_per_window": 8, "cell_size": 200},
 }
 """Settings by the name of a preset; whatever else is given overrides them."""
@@ -68,7 +68,7 @@ class SocialSettings(Settings):
         2.0,
         gt=0,
         allow_inf_nan=False,
-        description="how near the most the friends wanted and the delays of comments are: a share of x**alpha lies below x",
+        description="of friends wanted and of the delays of comments, a share of x**alpha lies below x of the range",
     )
     cell_size: int = Field(100, ge=1, description="users in a cell of the sliding window")
     cells_per_window: int = Field(4, ge=1, description="cells in the window of users that are offered to each other")
