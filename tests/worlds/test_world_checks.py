@@ -123,7 +123,7 @@ def test_another_number_of_triples_and_another_period_are_told(tmp_path: Path) -
         return [(t, t, None, p, f"{s}") for s, t in times for p in (sensors._PROCEDURE, *"123456")]
 
     assert failed(list(sensors.periods(log(tmp_path / "right", steady(1000))))) == []
-    late = [(t + (s == "7" and t > 20_000), *rest, s) for t, *rest, s in steady(1000)]
+    late = [(t + (s == "7" and t > 20_000), seq, next_, p, s) for t, seq, next_, p, s in steady(1000)]
     assert failed(list(sensors.periods(log(tmp_path / "late", late)))) == ["sensors: each station is exactly periodic"]
     few = [row for row in steady(1000) if row[3] != "6" or row[0] > 100]
     assert failed(list(sensors.periods(log(tmp_path / "few", few)))) == [
