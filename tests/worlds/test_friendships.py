@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hydrograph.worlds.draws import long_hash
+from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.social.friendships import Longs, Slide, befriend, long_hashes
+from hydrograph.worlds.social.settings import SocialSettings
 
 NOBODY = np.array([], dtype=np.int64)
 
@@ -16,6 +18,7 @@ def longs(values: list[int]) -> Longs:
     return np.array(values, dtype=np.int64)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(-(2**63), 2**63 - 1))
 def test_hashes_are_those_of_spark(values: list[int], key: int) -> None:
     first = long_hashes(np.uint64(42), longs(values))
@@ -35,7 +38,7 @@ def passes(draw: st.DrawFn) -> tuple[Slide, Longs, Longs, Longs, list[Longs]]:
     return slide, longs(list(ids)), longs(values), longs(wanted), friends
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(passes())
 def test_a_pass_keeps_its_promises(given_: tuple[Slide, Longs, Longs, Longs, list[Longs]]) -> None:
     slide, ids, values, wanted, friends = given_
@@ -66,6 +69,22 @@ def test_probability_falls_with_the_distance_of_values() -> None:
     pairs = [4 * 1000 * 999 / 2, 3e6, 2e6, 1e6]
     shares = distances / pairs
     assert np.allclose(shares, [0.08, 0.04, 0.02, 0.01], rtol=0.03)
+
+
+def test_enough_users_of_a_random_value_find_each_other_by_chance() -> None:
+    """The random pass of the preset `cloud`: 133 friends each are wanted of those whose values are near."""
+    known = read_settings(SocialSettings, None, {"preset": "cloud", "users": 2000})
+    users, rng = known.users, np.random.default_rng(1)
+    wanted = np.full(users, round(0.4 * 333))
+
+    def mean(random_values: int) -> float:
+        values = np.sort(rng.integers(0, random_values, users))
+        slide = Slide(known.cell_size, known.cells_per_window, known.random_friend_probability, known.friend_decay, 1)
+        left, _ = befriend(slide, np.arange(users), values, wanted, [NOBODY] * users)
+        return 2 * len(left) / users
+
+    assert mean(known.random_values) > 0.95 * 133
+    assert mean(1000) < 0.1 * 133
 
 
 def test_a_pass_without_users_makes_no_friends() -> None:

@@ -12,7 +12,7 @@ from hydrograph.errors import UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
 from hydrograph.worlds.draws import Draws
-from hydrograph.worlds.sensors.generators import GENERATORS, find_generator
+from hydrograph.worlds.sensors.generators import GENERATORS, find_generator, sg1
 from hydrograph.worlds.sensors.settings import Sensors
 from hydrograph.worlds.sensors.world import WORLD
 from hydrograph.worlds.writer import write_world
@@ -52,8 +52,13 @@ def test_stations_observe_at_exact_intervals(spark: SparkSession, tmp_path: Path
         assert sorted(seen) == [offset.value(k) + 1000 * number for number in range(15)]
 
     lines = (tmp_path / "w" / "sensors.n3t").read_text("utf-8").splitlines()
-    names = [line.split()[1].rpartition("#")[2].rstrip(">") for line in lines[:7]]
-    assert set(names) == {"type", "observedProperty", "procedure", "result", "floatValue", "uom"}
+    # The seven triples of an observation in YABench's order, one observation after the other in the order of time.
+    kinds = [line.split()[0].removeprefix("<http://knoesis.wright.edu/ssw/").partition("_")[0] for line in lines]
+    names = [line.split()[1].rpartition("#")[2].rstrip(">") for line in lines]
+    assert kinds == (["Observation"] * 4 + ["MeasureData"] * 3) * 750
+    assert names == ["type", "observedProperty", "procedure", "result", "type", "floatValue", "uom"] * 750
+    stamps = [int(line.split('"')[-2]) for line in lines]
+    assert stamps == sorted(stamps)
     values = [line.split()[2] for line in lines if "floatValue" in line]
     assert all(value.endswith(".0^^<http://www.w3.org/2001/XMLSchema#float>") for value in values)
     text = events_as_arrow(open_stream(str(tmp_path / "w" / "sensors.tnt"))).read_all().to_pylist()
@@ -65,6 +70,25 @@ def test_stations_observe_at_exact_intervals(spark: SparkSession, tmp_path: Path
     static = read_static(str(tmp_path / "w" / "static"))
     systems = Counter(row["p"].rpartition("#")[2] for row in static.to_pylist() if "/System_A" in row["s"])
     assert systems["processLocation>"] == 50
+
+
+@pytest.mark.spark
+def test_faithful_stations_begin_at_once_and_observe_at_the_very_end(spark: SparkSession) -> None:
+    draws = Draws(1024)
+    offsets = [draws.below("offset", 1000).value(k) for k in range(5)]
+    first, last = (choose(range(5), key=lambda k: (offsets[k], k)) for choose in (min, max))
+    end = 3000 + offsets[last]
+
+    def seen(*, faithful: bool) -> set[tuple[int, int]]:
+        settings = Sensors(stations=5, interval=1000, duration=end, faithful=faithful)
+        rows = sg1.times(spark, settings, draws).collect()
+        return {(row["station"], row["t"]) for row in rows}
+
+    exact = {(k, offsets[k] + 1000 * number) for k in range(5) for number in range(4)} - {(last, end)}
+    assert seen(faithful=False) == exact
+    opening, own = (first, 0), (first, offsets[first])
+    assert opening != own
+    assert seen(faithful=True) == (exact - {own}) | {opening, (last, end)}
 
 
 @pytest.mark.spark

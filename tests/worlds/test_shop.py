@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,7 +20,7 @@ from hydrograph.worlds.shop.arrays import Encoder, tables
 from hydrograph.worlds.shop.expectation import expect, probability
 from hydrograph.worlds.shop.model import Distribution, Mode, read_model
 from hydrograph.worlds.shop.triples import encoded
-from hydrograph.worlds.shop.world import WORLD, Shop, load_model, population, timing
+from hydrograph.worlds.shop.world import WORLD, Shop, generate, load_model, population, timing
 from hydrograph.worlds.writer import write_world
 
 if TYPE_CHECKING:
@@ -123,6 +125,30 @@ def test_batches_follow_the_rate() -> None:
     assert timing(Shop(batch=3, interval=50)).value(8) == 100
 
 
+@pytest.mark.parametrize("rate", [1, 7, 100, 600, 999, 1000, 1500, 2000, 10_000, 12_345])
+def test_a_second_has_as_many_triples_as_the_rate_says(rate: int) -> None:
+    times = timing(Shop(rate=rate, start=7))
+    seconds = [(times.value(i) - 7) // 1000 for i in range(3 * rate)]
+    assert Counter(seconds) == {0: rate, 1: rate, 2: rate}
+    assert times.array(np.arange(3 * rate)).tolist() == [7 + i * 1000 // rate for i in range(3 * rate)]
+
+
+def test_a_faithful_rate_is_that_of_whole_batches() -> None:
+    for rate, real in ((600, 1000), (1500, 1000), (2500, 2000), (400, 500), (500, 500)):
+        times = timing(Shop(rate=rate, faithful=True))
+        assert times.batch * 1000 / times.interval == real
+
+
+@pytest.mark.spark
+def test_times_on_spark_are_those_of_the_driver(spark: SparkSession) -> None:
+    some = [0, 1, 2, 3, 1499, 1500, 10**9 + 1, 2**40 + 7]
+    numbers = spark.createDataFrame(pa.table({"i": pa.array(some, pa.int64())}))
+    for rate in (600, 1500, 12_345):
+        times = timing(Shop(rate=rate, start=-5))
+        found = numbers.select(times.column(numbers["i"]).alias("t")).toArrow()["t"].to_pylist()
+        assert found == [times.value(i) for i in some]
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_stream_is_numbered_timed_and_knows_its_repetitions(spark: SparkSession, tmp_path: Path) -> None:
@@ -197,6 +223,51 @@ def test_triples_made_in_arrays_are_those_made_by_spark(spark: SparkSession, *, 
     assert encoder(narrow.take(order)).to_pylist() == in_arrays
     kinds = {Kind.IRI, Kind.STRING} | (set() if faithful else {Kind.INTEGER, Kind.DATE})
     assert {row["o_kind"] for row in in_arrays} == kinds
+
+
+ENTITIES = """
+#namespace ex=http://example.org/
+<type> ex:Person 10
+<pgroup> 1.0
+#predicate ex:name name
+</pgroup>
+</type>
+<type> ex:Letter 15
+<pgroup> 1.0
+#predicate ex:pages integer 1 9
+#predicate ex:day integer 1 9
+</pgroup>
+</type>
+#association ex:Person ex:writes ex:Letter 2 2 1.0 uniform
+#association ex:Person ex:knows ex:Person 2 2 1.0 uniform
+#activity meet ex:knows
+#activity write ex:writes ex:Letter each
+"""
+
+
+@pytest.mark.spark
+def test_the_clock_of_activities_counts_triples_and_a_faithful_one_activities(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    model = tmp_path / "letters.model"
+    model.write_text(ENTITIES, "utf-8")
+
+    def elements(*, faithful: bool) -> list[tuple[int, int, int]]:
+        """Return the kind, the number and the time of each activity in their order."""
+        settings = Shop(model=model, rate=1500, per="activity", faithful=faithful)
+        plan = generate(spark, settings)
+        rows = plan.streams[0].elements.select("kind", "seq", "t").collect()
+        plan.done()
+        return sorted(((row["kind"], row["seq"], row["t"]) for row in rows), key=lambda one: one[1])
+
+    sane, old = elements(faithful=False), elements(faithful=True)
+    assert {kind for kind, _, _ in sane} == {0, 1}
+    # A letter has three triples: two attributes, and who wrote it.
+    sizes = [1 if kind == 0 else 3 for kind, _, _ in sane]
+    assert [seq for _, seq, _ in sane] == [0, *accumulate(sizes)][:-1]
+    assert [t for _, _, t in sane] == [seq * 1000 // 1500 for _, seq, _ in sane]
+    assert [seq for _, seq, _ in old] == list(range(len(sane)))
+    assert [t for _, _, t in old] == [seq for _, seq, _ in old]
 
 
 def load_text() -> str:

@@ -33,6 +33,16 @@ def test_a_preset_is_where_settings_start() -> None:
     assert known_settings(preset="paper", faithful=False).faithful is False
 
 
+def test_the_cloud_has_as_many_users_of_a_random_value_at_any_size() -> None:
+    assert known_settings(preset="cloud").random_values == 1000
+    assert known_settings(preset="cloud", users="2000").random_values == 20
+    assert known_settings(preset="cloud", users=60).random_values == 1
+    assert known_settings(preset="cloud", users=2000, random_values=7).random_values == 7
+    assert known_settings(users=2000).random_values == 1000
+    with pytest.raises(UsageError, match="users: input should be a valid integer"):
+        known_settings(preset="cloud", users="many")
+
+
 def test_settings_from_toml_and_from_options(tmp_path: Path) -> None:
     file = tmp_path / "social.toml"
     file.write_text("users = 50\nend = 2010-03-01\nfriend_shares = [0.5, 0.25, 0.25]\n[rate]\nposts = 10\n")
@@ -55,6 +65,7 @@ def test_settings_from_toml_and_from_options(tmp_path: Path) -> None:
         ({"member_levels": [0.8, 0.5, 1]}, "expected member_levels that rise up to 1"),
         ({"end": "2500-01-01"}, "expected at most 100000 posts or albums a user"),
         ({"element": "star"}, "element: input should be 'object' or 'triple', got 'star'"),
+        ({"alpha": 0}, "alpha: input should be greater than 0, got 0"),
         ({"userz": 1}, "unknown setting 'userz'"),
         ({"gps_probability": 1.5}, "gps_probability: input should be less than or equal to 1"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from compared_answers import compared
 
 from hydrograph.api import query
 from hydrograph.rdf.encoding import encode_text
+from hydrograph.temporal import HOUR
+from hydrograph.worlds.draws import Draws
 from hydrograph.worlds.manifest import WorldManifest
 from hydrograph.worlds.partitions import forced
 from hydrograph.worlds.queries.constants import social_constants
@@ -18,7 +21,9 @@ from hydrograph.worlds.queries.load import SetQuery, query_set
 from hydrograph.worlds.queries.places import static_graphs, streams_of
 from hydrograph.worlds.settings import read_settings
 from hydrograph.worlds.social.dictionaries import dictionaries
-from hydrograph.worlds.social.settings import STREAMS, SocialSettings
+from hydrograph.worlds.social.people import People
+from hydrograph.worlds.social.settings import DAY, STREAMS, SocialSettings
+from hydrograph.worlds.social.triples import instant
 from hydrograph.worlds.social.vocabulary import DBPPROP, DC, FOAF, SIB, SIOC, STREAM_IRIS
 from hydrograph.worlds.social.world import WORLD
 from hydrograph.worlds.writer import write_world
@@ -143,6 +148,20 @@ def test_every_post_has_one_author_and_one_place_and_its_tags(world: Path) -> No
     assert tags == rows(world, "SELECT s, o FROM tags ORDER BY ALL")
 
 
+def test_fixes_are_within_the_period_and_nobody_is_at_an_event_twice(world: Path) -> None:
+    asked = read_settings(SocialSettings, None, SMALL)
+    times = rows(world, "SELECT min(o), max(o) FROM gps WHERE p = $time", time=f"<{SIB}trackedTime>")[0]
+    assert f'"{asked.start}T' <= times[0] <= times[1] < f'"{asked.end + timedelta(days=1)}T'
+    at_once = rows(
+        world,
+        """SELECT u.s FROM gps u JOIN gps w ON w.s = u.o AND w.p = $time WHERE u.p = $at GROUP BY u.s, w.o
+        HAVING count(*) > 1""",
+        at=f"<{SIB}trackedAt>",
+        time=f"<{SIB}trackedTime>",
+    )
+    assert at_once == []
+
+
 def test_attendees_are_close_to_their_event(world: Path) -> None:
     found = rows(
         world,
@@ -206,3 +225,48 @@ def test_a_faithful_world_repeats_likes_and_is_the_same_at_any_partition_count(
     assert repeated == [(10,)]
     titles = rows(tmp_path / "1", "SELECT DISTINCT o FROM posts WHERE p LIKE '%/title>'")
     assert titles == [('"null"',)]
+    faithful_places_and_subscriptions(tmp_path / "1", settings)
+
+
+def faithful_places_and_subscriptions(world: Path, settings: SocialSettings) -> None:
+    """Somebody who reports k times sends k fixes each time, a day apart; users subscribe to their own forums alone."""
+    fixes = rows(
+        world,
+        """SELECT u.s, u.t, w.o FROM gps u JOIN gps w ON w.s = u.o AND w.p = $place WHERE u.p = $at ORDER BY ALL""",
+        at=f"<{SIB}trackedAt>",
+        place=f"<{SIB}trackedLocation>",
+    )
+    countries = {f'"{country.name}"' for country in dictionaries().countries}
+    own: dict[str, list[int]] = {}
+    for user, t, where in fixes:
+        if where in countries:
+            own.setdefault(user, []).append(t)
+    assert any(len(times) > 1 for times in own.values())
+    for times in own.values():
+        k = round(len(times) ** 0.5)
+        assert times == [times[0] + time * DAY + i * 5_000 for time in range(k) for i in range(k)]
+    subscribed = rows(world, "SELECT s, o FROM static WHERE p = $on AND s LIKE '%/user/%'", on=f"<{SIOC}subscriber_of>")
+    assert {(_number(user), _number(forum)) for user, forum in subscribed} == {
+        (user, 2 * user + forum) for user in range(settings.users) for forum in (0, 1)
+    }
+
+
+def test_a_faithful_clock_has_twelve_hours(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    hours = spark.range(0, 24, 1, 1)
+    s, t = F.lit("<s>"), F.col("id") * HOUR + 61_000
+    both = [instant(s, "p", t, faithful=faithful)["o"].alias(str(faithful)) for faithful in (False, True)]
+    shown = [[text[12:20] for text in row] for row in hours.select(*both).collect()]
+    assert shown == [[f"{hour:02}:01:01", f"{(hour - 1) % 12 + 1:02}:01:01"] for hour in range(24)]
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 3.0])
+def test_the_mean_of_friends_wanted_goes_with_alpha(spark: SparkSession, alpha: float) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    settings = read_settings(SocialSettings, None, {"alpha": alpha})
+    wanted = People(settings, Draws(settings.seed)).wanted(F.col("id"))
+    found = spark.range(0, 20_000, 1, 1).agg(F.avg(wanted), F.min(wanted), F.max(wanted)).collect()[0]
+    assert found[0] == pytest.approx(5 + 35 * alpha / (alpha + 1), rel=0.02)
+    assert 5 <= found[1] <= found[2] < 40

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,7 @@ class Dice(Settings):
 
     throws: int = 300
     partitions: int = 1
+    rules: Path | None = None
 
 
 def throws(spark: SparkSession, settings: Dice) -> WorldPlan:
@@ -96,13 +99,44 @@ def test_a_world_is_written_the_same_at_any_partition_count(
     assert made[1].static is not None
     assert made[1].static.triples == len(parsed) > 40
 
-    other = write_world(spark, DICE, Dice(seed=3), tmp_path / "7", force=True, forms=("watdiv", "yabench"))
+    rules = tmp_path / "rules.txt"
+    rules.write_text("six wins\n", "utf-8")
+    with_rules = Dice(seed=3, rules=rules)
+    other = write_world(spark, DICE, with_rules, tmp_path / "7", force=True, forms=("watdiv", "yabench"))
     assert other.checksum != made[1].checksum
+    # The file that a setting names goes with the world, wherever that goes and whatever becomes of the file.
+    rules.write_text("one wins\n", "utf-8")
+    (tmp_path / "7").rename(tmp_path / "moved")
+    moved = Dice.model_validate(WorldManifest.read(tmp_path / "moved").settings)
+    assert moved.rules == tmp_path / "moved" / "settings" / "rules" / "rules.txt"
+    assert moved.rules.read_text("utf-8") == "six wins\n"
+    assert other.files == {"rules": sha256(b"six wins\n").hexdigest()}
+    assert made[1].files == {}
+    (tmp_path / "moved").rename(tmp_path / "7")
     first = (tmp_path / "7" / "throws.txt").read_text("utf-8").splitlines()[0].split("\t")
     assert (first[0], first[1], first[3]) == ("urn:player0", "urn:threw", "0")
     line = (tmp_path / "7" / "throws.n3t").read_text("utf-8").splitlines()[-1]
     assert line.startswith("<urn:player1> <urn:threw> ")
     assert line.endswith(' "74" .')
+
+
+@pytest.mark.spark
+def test_a_long_stream_is_counted_in_cells(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    monkeypatch.setattr(writer, "ROWS_PER_FILE", 100)
+    monkeypatch.setattr(writer, "MOST_CELLS", 64)
+    rows = spark.range(0, 1000, 1, 2).select((F.col("id") * 1000 + 37).alias("t"))
+    starts = writer._starts(rows, None)
+    # A cell has 15 or 16 rows, and a file begins with a cell.
+    assert len(starts) == 10
+    assert {(start - 37) % (999_000 // 64 + 1) for start in starts} == {0}
+    sizes = [sum(begin <= 1000 * i + 37 < end for i in range(1000)) for begin, end in pairwise([*starts, 10**9])]
+    assert all(84 < size < 116 for size in sizes)
+    # What is known of the span need not be tight, and a world without rows has no files.
+    assert len(writer._starts(rows, (0, 1_500_000))) == 10
+    assert writer._starts(rows.where("t < 0"), None) == []
+    assert writer._starts(rows.where("t < 0"), (0, 9)) == []
 
 
 def test_only_a_world_is_replaced(tmp_path: Path) -> None:
@@ -132,6 +166,11 @@ def test_what_a_plan_kept_is_taken_away_if_it_can_not_be_written(tmp_path: Path)
     assert released == [True]
     assert session.conf == {size: "7", compressed: "true"}
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_the_settings_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"rules\.txt: No such file"):
+        writer._copied(Dice(rules=tmp_path / "rules.txt"), tmp_path / "world")
 
 
 def test_a_directory_without_manifest_is_no_world(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def _progress(tasks: Callable[[], tuple[int, int]]) -> Iterator[Callable[[str], 
                 if known:
                     bar.update(task, completed=done, total=known)
 
-        watcher = threading.Thread(target=watch, daemon=True)
+        watcher = threading.Thread(target=watch, name="progress", daemon=True)
         watcher.start()
         try:
             yield lambda words: bar.update(task, description=words)

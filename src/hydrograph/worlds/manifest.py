@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldManifest:
-    """What a generated world says about itself. Two runs with equal `world`, `seed` and `settings` have equal parts."""
+    """What a generated world says about itself.
+
+    Two runs with equal `world`, `seed`, `settings` and `files` have equal parts.
+    """
 
     version: int = VERSION
     hydrograph: str
     world: str
     seed: int
     settings: Mapping[str, Any]
+    """A setting that is a file names the copy of it in the world; whoever reads a manifest gets its whole path."""
     static: Part | None
     streams: Mapping[str, Part]
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of such files, by the name of the setting."""
 
     @property
     def checksum(self) -> str:
@@ -63,8 +69,9 @@ class WorldManifest:
         if not isinstance(given, dict) or given.get("version") != VERSION:
             raise DataError(f"{place}: expected version {VERSION} of the manifest: generate the world again")
         streams = {name: _part(part) for name, part in given.pop("streams").items()}
-        static = given.pop("static")
-        return cls(**given, static=None if static is None else _part(static), streams=streams)
+        static, settings = given.pop("static"), given.pop("settings")
+        settings |= {name: str(directory / settings[name]) for name in given.get("files", {})}
+        return cls(**given, settings=settings, static=None if static is None else _part(static), streams=streams)
 
     def write(self, directory: Path) -> None:
         """Write the manifest whole or not at all."""

@@ -32,6 +32,15 @@ class InArrays:
     """Makes rows of the encoded schema; texts are in dictionaries, of which each is there once."""
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One of the lines of an element as text: canonical texts of its predicate and of what its object begins with."""
+
+    predicate: str
+    object: str = ""
+    """Tells lines with the same predicate apart."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
     """One stream of a world.
@@ -49,10 +58,12 @@ class StreamPlan:
     expand: Callable[[DataFrame], DataFrame] | InArrays
     starts: tuple[int, ...] | None = None
     """The first times of the files, where they are known; else the writer counts."""
+    span: tuple[int, int] | None = None
+    """The first time there may be and the last, where they are known: saves the writer a look before it counts."""
     arrival: bool = False
     """Whether arrivals (`seq`) are out of the order of time: then text has the lines in order of arrival."""
-    order: tuple[str, ...] = ()
-    """The predicates (canonical texts) in the order in which an element's triples are written as text."""
+    order: tuple[Line, ...] = ()
+    """The lines of an element in the order in which they are written as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

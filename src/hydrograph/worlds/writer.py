@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hydrograph import __version__
-from hydrograph.errors import UsageError
+from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term_id
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.formats import parquet
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 ROWS_PER_FILE = parquet.ROWS_PER_FILE
+MOST_CELLS = 2**16
+"""Cells of time in which rows are counted, to cut a stream into files."""
 STATIC = "static"
 SPILL = ".spill"
+FILES = "settings"
+"""Where the files are copied that settings name."""
 _KINDS = max(Kind) + 1
 _SALTS = (term_id("checksum a"), term_id("checksum b"))
 _OPTIONS = {
@@ -76,6 +81,7 @@ def write_world(
     try:
         for name, value in _CONF.items():
             spark.conf.set(name, value)
+        files = _copied(settings, partial)
         step("planning")
         plan = world.generate(spark, settings)
         streams: dict[str, Part] = {}
@@ -98,9 +104,10 @@ def write_world(
             hydrograph=__version__,
             world=world.name,
             seed=settings.seed,
-            settings=settings.model_dump(mode="json"),
+            settings=settings.model_dump(mode="json") | {name: str(place) for name, place in files.items()},
             static=static,
             streams=streams,
+            files={name: sha256((partial / place).read_bytes()).hexdigest() for name, place in files.items()},
         )
         manifest.write(partial)
         shutil.rmtree(target, ignore_errors=True)
@@ -109,7 +116,20 @@ def write_world(
         for name, known in before.items():
             spark.conf.set(name, str(known))
         shutil.rmtree(partial, ignore_errors=True)
-    return manifest
+    return WorldManifest.read(target)
+
+
+def _copied(settings: Settings, directory: Path) -> dict[str, Path]:
+    """Copy the settings that are files, so that a world is known by itself, and return where the copies are in it."""
+    given = {name: value for name, value in settings if isinstance(value, Path)}
+    places = {name: Path(FILES) / name / file.name for name, file in given.items()}
+    for name, place in places.items():
+        (directory / place).parent.mkdir(parents=True)
+        try:
+            shutil.copyfile(given[name], directory / place)
+        except OSError as error:
+            raise DataError(f"{given[name]}: {error.strerror}") from error
+    return places
 
 
 def _parts(static: Part | None, streams: Mapping[str, Part]) -> list[Part]:
@@ -147,7 +167,7 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     from pyspark.sql import functions as F  # noqa: N812
 
     time = stream.expand.time if isinstance(stream.expand, InArrays) else F.col("t")
-    starts = _starts(stream.elements) if stream.starts is None else list(stream.starts)
+    starts = _starts(stream.elements, stream.span) if stream.starts is None else list(stream.starts)
     part = Cuts.of(starts).column(time) if starts else F.lit(0)
     placed = stream.elements.repartitionById(max(1, len(starts)), part)
     place = directory / stream.name
@@ -235,7 +255,6 @@ def _write_static(
     rows = placed.sortWithinPartitions("p_id", "s_id", "o_id").observe(seen, *_sums("s_id", "p_id", "o_id"))
     place = directory / STATIC
     names = tuple(parquet.write_parts(rows, place, _OPTIONS))
-    written = (texts.write_static(place, names, directory / f"{STATIC}.nt"),) if forms else ()
     known = seen.get
     return Part(
         path=STATIC,
@@ -244,18 +263,29 @@ def _write_static(
         elements=known["rows"],
         checksum=_checksum(_whole(known)),
         files=names,
-        texts=written,
+        texts=texts.write_static(forms, place, names),
     )
 
 
-def _starts(elements: DataFrame) -> list[int]:
-    """Return the first times of the files, so that no time is in two files and each has about the same rows."""
+def _starts(elements: DataFrame, span: tuple[int, int] | None) -> list[int]:
+    """Return the first times of the files, so that no time is in two files and each has about the same rows.
+
+    Rows are counted by cells of time: the driver sees a number of counts that does not grow with the stream.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
+    if span is None:
+        seen = elements.agg(F.min("t").alias("first"), F.max("t").alias("last")).collect()[0]
+        if seen["first"] is None:
+            return []
+        span = seen["first"], seen["last"]
+    first, last = span
+    width = (last - first) // MOST_CELLS + 1
     triples = F.sum("n") if "n" in elements.columns else F.count("*")
-    counted = elements.groupBy("t").agg(triples.cast("bigint").alias("n")).orderBy("t").toArrow()
-    cuts = parquet.ranges(counted["t"].to_numpy(), counted["n"].to_numpy(), ROWS_PER_FILE)
-    return [start for start, _ in cuts]
+    cell = F.floor((F.col("t") - F.lit(first)) / F.lit(width)).alias("cell")
+    counted = elements.groupBy(cell).agg(triples.cast("bigint").alias("n")).orderBy("cell").toArrow()
+    times = first + counted["cell"].to_numpy() * width
+    return [start for start, _ in parquet.ranges(times, counted["n"].to_numpy(), ROWS_PER_FILE)]
 
 
 def _sums(*columns: str) -> list[Column]:

@@ -23,9 +23,11 @@ CHECKS: dict[str, Callable[[SparkSession], Iterator[Check]]] = {
     "shop": shop.check,
     "social": social.check,
     "workload": workload.check,
+    "sensors-memory": sensors.check_memory,
     "shop-speed": shop.check_speed,
 }
 """A world is a line here. What is measured in processes of its own comes last, when this one has stopped its Spark."""
+APART = {"sensors-memory", "shop-speed"}
 
 
 @click.command()
@@ -37,7 +39,7 @@ def main(names: tuple[str, ...]) -> None:
     compile_long_methods()
     spark = spark_session("local[2]", "3g")
     for name in wanted:
-        if name.endswith("-speed"):
+        if name in APART:
             spark.stop()
         for check in CHECKS[name](spark):
             click.echo(line(check))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _S = TypeVar("_S", bound=Settings)
 _MOST_COST = 11
+_MOST_MEMORY = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,20 @@ def measure(name: str, options: Sequence[str], memory: str) -> Measured:
     triples = sum(part.triples for part in manifest.streams.values())
     most = max((sample.memory for sample in watch.samples), default=0.0)
     return Measured(triples, seconds, watch.cpu, most)
+
+
+def flat_memory(what: str, small: Measured, large: Measured) -> Check:
+    """Return whether the larger of two worlds took at most half as much memory again, though it is many times as large.
+
+    Both had the same limit of Java's memory. What a task holds does not grow, but Java collects its garbage later in a
+    longer run, and Spark keeps more of what it spread before it spills: hence the half.
+    """
+    size, growth = large.triples / small.triples, large.memory / small.memory
+    said = (
+        f"{size:.1f} times the triples, {growth:.2f} times the memory of all processes "
+        f"({small.memory:.0f} and {large.memory:.0f} MB)"
+    )
+    return Check(f"{what}: memory stays flat, at most {_MOST_MEMORY:g} times", growth <= _MOST_MEMORY < size, said)
 
 
 def line(check: Check) -> str:

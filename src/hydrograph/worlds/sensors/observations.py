@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hydrograph.rdf.nquads import term_text
@@ -9,6 +10,7 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.vocab import RDF_TYPE
 from hydrograph.rdf.xsd import Kind
 from hydrograph.worlds.draws import Draws
+from hydrograph.worlds.plan import Line
 from hydrograph.worlds.sensors.generators import find_generator
 from hydrograph.worlds.sensors.properties import OM_OWL, PROPERTIES, SSW, WEATHER, Property
 from hydrograph.worlds.sensors.settings import Sensors
@@ -134,9 +136,10 @@ def expand(settings: Sensors, placed: DataFrame) -> DataFrame:
     return with_terms(timed, s, p, chosen(at, objects), "t", "seq", "t_next")
 
 
-def order(settings: Sensors) -> tuple[str, ...]:
-    """Return the predicates in the order in which the triples of an observation are written."""
-    return tuple(dict.fromkeys(term_text(Iri(name)) for name in predicates(settings)))
+def order(settings: Sensors) -> tuple[Line, ...]:
+    """Return the lines of an observation in the order of their triples; its class and that of its data are types."""
+    first, *others = (Line(term_text(Iri(name))) for name in predicates(settings))
+    return (replace(first, object=f"<{WEATHER}"), *others)
 
 
 def _of(known: list[Property], field: str) -> Column:

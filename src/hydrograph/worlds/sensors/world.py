@@ -22,6 +22,7 @@ def generate(spark: SparkSession, settings: Sensors) -> WorldPlan:
         iri=STREAM,
         elements=observations.elements(spark, settings),
         expand=partial(observations.expand, settings),
+        span=(settings.start, settings.start + settings.duration),
         arrival=settings.unsteady,
         order=observations.order(settings),
     )

@@ -29,29 +29,40 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When the triple with number i happens: `start` + floor(i / batch) * interval, in ms."""
+    """When the triple with number i happens: `start` + floor(floor(i / batch) * interval / per), in ms."""
 
     batch: int
     interval: int
     start: int = 0
+    per: int = 1
+    """So many batches lie in `interval`; above 1 where the time between two is no whole number of ms."""
 
     def column(self, i: Column) -> Column:
         """Return the time of each row."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        # A quotient of doubles is exact enough below 2**53 only for batches that divide; the remainder makes it whole.
-        batch = F.lit(self.batch).cast("bigint")
-        turn = ((i - i % batch) / batch).cast("bigint")
-        return F.lit(self.start).cast("bigint") + turn * F.lit(self.interval).cast("bigint")
+        passed = _quotient(i, self.batch) * F.lit(self.interval).cast("bigint")
+        return F.lit(self.start).cast("bigint") + _quotient(passed, self.per)
 
     def value(self, i: int) -> int:
         """Return the time of the triple with number `i`."""
-        return self.start + i // self.batch * self.interval
+        return self.start + i // self.batch * self.interval // self.per
 
     def array(self, i: Numbers) -> Numbers:
         """Return the times of the triples with these numbers."""
-        result: Numbers = self.start + i // self.batch * self.interval
+        result: Numbers = self.start + i // self.batch * self.interval // self.per
         return result
+
+
+def _quotient(number: Column, by: int) -> Column:
+    """Return the whole part of a quotient."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if by == 1:
+        return number
+    # A quotient of doubles is exact enough below 2**53 only for numbers that divide; the remainder makes it whole.
+    divisor = F.lit(by).cast("bigint")
+    return ((number - number % divisor) / divisor).cast("bigint")
 
 
 def associations_of(population: Population, activity: Activity) -> list[Association]:

@@ -49,14 +49,26 @@ class Shop(Settings):
 
 
 def timing(settings: Shop) -> Timing:
-    """Return the batches: B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms.
+    """Return when triples happen: triple i at i * 1000 / R ms, rounded down.
+
+    The thesis says it in batches, of B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms, which comes to the
+    same where R divides 1000 or is a multiple of it. The original divides whole numbers, which makes 1,500 triples in
+    a second 1,000; a faithful copy does so too, and so does whoever gives B or I.
 
     >>> timing(Shop(rate=100)), timing(Shop(rate=10_000))
-    (Timing(batch=1, interval=10, start=0), Timing(batch=10, interval=1, start=0))
+    (Timing(batch=1, interval=10, start=0, per=1), Timing(batch=10, interval=1, start=0, per=1))
+    >>> [timing(Shop(rate=1500)).value(i) for i in range(7)]
+    [0, 0, 1, 2, 2, 3, 4]
     """
-    batch = settings.batch or max(settings.rate // 1000, 1)
-    interval = max(1000 // settings.rate, 1) if settings.interval is None else settings.interval
-    return Timing(batch, interval, settings.start)
+    rate = settings.rate
+    if settings.faithful or settings.batch is not None or settings.interval is not None:
+        batch = settings.batch or max(rate // 1000, 1)
+        interval = max(1000 // rate, 1) if settings.interval is None else settings.interval
+        return Timing(batch, interval, settings.start)
+    shared = math.gcd(1000, rate)
+    interval, per = 1000 // shared, rate // shared
+    # Whole batches, one in a ms, need one division only.
+    return Timing(per, 1, settings.start) if interval == 1 else Timing(1, interval, settings.start, per)
 
 
 def population(spark: SparkSession | None, settings: Shop) -> Population:

@@ -16,7 +16,7 @@ from hydrograph.rdf.encoding import EVENT_COLUMNS
 from hydrograph.streams.formats import parquet
 from hydrograph.temporal import HOUR
 from hydrograph.worlds.draws import numbers
-from hydrograph.worlds.plan import StreamPlan
+from hydrograph.worlds.plan import Line, StreamPlan
 from hydrograph.worlds.social.settings import SocialSettings
 from hydrograph.worlds.social.triples import unfolded
 from hydrograph.worlds.social.vocabulary import STREAM_IRIS
@@ -40,8 +40,8 @@ class Source:
     """Adds what `listed` needs, without a shuffle."""
     listed: Callable[[], Column]
     """The triples of a row, in the order of the text."""
-    predicates: tuple[str, ...] = ()
-    """Canonical texts of the predicates in the order in which they are written."""
+    lines: tuple[Line, ...] = ()
+    """The lines of an element in the order in which they are written."""
     again: Callable[[], Column] | None = None
     """How many elements later the same one comes again, or null; None for streams without repeats."""
 
@@ -94,7 +94,7 @@ def timed(source: Source, settings: SocialSettings) -> StreamPlan:
             elements=elements,
             expand=lambda rows: rows,
             starts=starts,
-            order=source.predicates,
+            order=source.lines,
         )
     return StreamPlan(
         name=source.name,
@@ -102,7 +102,7 @@ def timed(source: Source, settings: SocialSettings) -> StreamPlan:
         elements=placed.withColumn("t", when(F.col("place"))),
         expand=lambda rows: expand(rows, each=False),
         starts=starts,
-        order=source.predicates,
+        order=source.lines,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrograph.temporal import MINUTE
+from hydrograph.worlds.plan import Line
 from hydrograph.worlds.social.clock import Source
 from hydrograph.worlds.social.people import People
 from hydrograph.worlds.social.settings import DAY
@@ -26,7 +27,10 @@ def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> Source:
     from pyspark.sql import functions as F  # noqa: N812
 
     own, attended = _own_fixes(people, users), _event_fixes(spark, people)
-    fixes = own.unionByName(attended).withColumn("n", F.lit(5).cast("bigint"))
+    fixes = own.unionByName(attended)
+    if not people.settings.faithful:
+        fixes = fixes.where(F.col("created") < people.settings.last)
+    fixes = fixes.withColumn("n", F.lit(5).cast("bigint"))
     predicates = ("trackedAt", "latd", "longd", "trackedTime", "trackedLocation")
     spaces = (SIB, DBPPROP, DBPPROP, SIB, SIB)
     return Source(
@@ -35,12 +39,15 @@ def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> Source:
         order=("id",),
         triples=lambda rows: rows,
         listed=lambda: _fix_triples(people),
-        predicates=tuple(f"<{space}{predicate}>" for space, predicate in zip(spaces, predicates, strict=True)),
+        lines=tuple(Line(f"<{space}{predicate}>") for space, predicate in zip(spaces, predicates, strict=True)),
     )
 
 
 def _event_fixes(spark: SparkSession, people: People) -> DataFrame:
-    """Return the fixes of attendees: one a minute after the event began."""
+    """Return the fixes of attendees: one a minute after the event began.
+
+    The original may draw somebody twice for an event, who then sends two fixes at a time; by default nobody does.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     asked, draws, event = people.settings, people.draws, F.col("event")
@@ -54,6 +61,8 @@ def _event_fixes(spark: SparkSession, people: People) -> DataFrame:
     attendees = events.withColumn("attendees", people_there + asked.min_attendees).where(F.col("attendees") > 0)
     each = attendees.select("*", F.explode(F.sequence(F.lit(0), F.col("attendees") - 1)).alias("at"))
     known = each.withColumn("u", draws.below("attendee", asked.users).column(event, F.col("at")))
+    if not asked.faithful:
+        known = known.groupBy("event", "place", "begun", "u").agg(F.min("at").alias("at"))
     fixes = known.withColumn("fixes", draws.below("event fixes", asked.max_event_fixes).column(event, F.col("at")))
     rows = fixes.where(F.col("fixes") > 0).select("*", F.explode(F.sequence(F.lit(0), F.col("fixes") - 1)).alias("i"))
     numbered = rows.withColumn("id", ((event * 1000 + F.col("at")) * 1000 + F.col("i")) * 2)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _HOME_OFFSET = 2.0
 _CITY_OFFSET = 0.1
 _SUMMER = (6, 7)
+_SQUARE = 2
 
 
 @lru_cache(8)
@@ -75,11 +76,17 @@ class People:
         return F.greatest(F.lit(1), F.floor((F.lit(self.settings.last) - since) / WEEK))
 
     def wanted(self, u: Column) -> Column:
-        """Return how many friends the user would like: the share up to x of the range is x squared, not a Zipf tail."""
+        """Return how many friends the user would like: the share up to x of the range is x**alpha, not a Zipf tail."""
+        low, high = self.settings.min_friends, self.settings.max_friends
+        return low + (high - low) * self.power("friends wanted", u)
+
+    def power(self, purpose: str, *keys: Column) -> Column:
+        """Return a draw from [0, 1) of which a share of x**alpha lies below x."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        low, high = self.settings.min_friends, self.settings.max_friends
-        return low + (high - low) * F.sqrt(self.draws.uniform("friends wanted").column(u))
+        drawn, alpha = self.draws.uniform(purpose).column(*keys), self.settings.alpha
+        # A square root is the same to the last bit everywhere; a power need not be.
+        return F.sqrt(drawn) if alpha == _SQUARE else F.pow(drawn, F.lit(1 / alpha))
 
     def interest(self, u: Column, country: Column, i: Column | int) -> Column:
         """Return the user's interest number `i`, drawn from what its country likes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hydrograph.worlds.plan import Line
 from hydrograph.worlds.social.clock import Source
 from hydrograph.worlds.social.people import People
 from hydrograph.worlds.social.posts import run_of
@@ -92,7 +93,7 @@ def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Source
         order=("kind", "id"),
         triples=lambda rows: rows,
         listed=lambda: _photo_triples(people),
-        predicates=tuple(f"<{predicate}>" for predicate in predicates),
+        lines=(Line(f"<{TYPE}>", f"<{SIB}"), *(Line(f"<{predicate}>") for predicate in predicates)),
     )
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hydrograph.rdf.xsd import Kind
 from hydrograph.worlds.draws import numbers
+from hydrograph.worlds.plan import Line
 from hydrograph.worlds.social.clock import Source
 from hydrograph.worlds.social.dictionaries import ARTICLES, dictionaries, title_length
 from hydrograph.worlds.social.people import People
@@ -123,7 +124,7 @@ def make_comments(people: People, posts: DataFrame) -> DataFrame:
 
     def attempt(i: Column) -> Column:
         which = F.floor(draws.uniform("commenter").column(key, i) * F.size("audience")).cast("int")
-        delay = F.floor(F.sqrt(draws.uniform("comment delay").column(key, i)) * (DAY // 1000)) * 1000
+        delay = F.floor(people.power("comment delay", key, i) * (DAY // 1000)) * 1000
         return F.struct(F.get("audience", which).alias("who"), delay.alias("delay"))
 
     tried = posts.withColumn("attempts", attempts).where((F.col("attempts") > 0) & (F.size("audience") > 0))
@@ -171,7 +172,7 @@ def post_stream(spark: SparkSession, people: People, posts: DataFrame) -> Source
         order=("kind", "id"),
         triples=lambda rows: rows.join(F.broadcast(_article_table(spark)), "article"),
         listed=lambda: _post_triples(people),
-        predicates=tuple(f"<{predicate}>" for predicate in predicates),
+        lines=(Line(f"<{TYPE}>", f"<{SIB}"), *(Line(f"<{predicate}>") for predicate in predicates)),
     )
 
 

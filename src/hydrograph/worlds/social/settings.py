@@ -29,9 +29,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_comments": 1,
     },
     # 121 million static triples for 100,000 users: 333 friends each (Le-Phuoc et al., ISWC 2013).
+    # `random_values` go by the users: with fewer users of a value, nobody would find 133 friends by chance.
     "cloud": {"faithful": True, "users": 100_000, "max_friends": 497, "cells_per_window": 8, "cell_size": 200},
 }
 """Settings by the name of a preset; whatever else is given overrides them."""
+_USERS_PER_VALUE = 100
 
 _ROUNDING = 1e-9
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -62,6 +64,12 @@ class SocialSettings(Settings):
 
     min_friends: int = Field(5, ge=0, description="fewest friends a user wants")
     max_friends: int = Field(40, ge=1, le=10_000, description="most friends a user wants")
+    alpha: float = Field(
+        2.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="of friends wanted and of the delays of comments, a share of x**alpha lies below x of the range",
+    )
     cell_size: int = Field(100, ge=1, description="users in a cell of the sliding window")
     cells_per_window: int = Field(4, ge=1, description="cells in the window of users that are offered to each other")
     block_users: int = Field(10_000, ge=1, description="users over which a window slides in one task")
@@ -135,7 +143,11 @@ class SocialSettings(Settings):
         """Fill in the settings of the preset."""
         if not isinstance(given, Mapping):
             return given
-        return {**PRESETS.get(str(given.get("preset", "default")), {}), **given}
+        preset = str(given.get("preset", "default"))
+        filled = {**PRESETS.get(preset, {}), **given}
+        if preset == "cloud" and str(filled["users"]).isdecimal():
+            filled.setdefault("random_values", max(1, int(filled["users"]) // _USERS_PER_VALUE))
+        return filled
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

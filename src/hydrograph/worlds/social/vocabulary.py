@@ -20,6 +20,33 @@ DBPPROP = "http://dbpedia.org/property/"
 SIB = "http://www.ins.cwi.nl/sib/vocabulary/"
 _THINGS = "http://www.ins.cwi.nl/sib/"
 
+PREFIXES = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": XSD,
+    "foaf": FOAF,
+    "dc": DC,
+    "dcterms": DCTERMS,
+    "sioc": SIOC,
+    "sioct": SIOCT,
+    "dbp": DBP,
+    "dbpo": DBPO,
+    "dbpprop": DBPPROP,
+    "sib": SIB,
+    "sibp": f"{_THINGS}person/",
+    "sibu": f"{_THINGS}user/",
+    "sibfr": f"{_THINGS}friendship/",
+    "sibfo": f"{_THINGS}forum/",
+    "sibg": f"{_THINGS}group/",
+    "sibgm": f"{_THINGS}group/membership/",
+    "sibpo": f"{_THINGS}post/",
+    "sibc": f"{_THINGS}post/comment/",
+    "sibpha": f"{_THINGS}photoalbum/",
+    "sibpho": f"{_THINGS}photoalbum/photo/",
+    "sibgps": f"{_THINGS}gps/",
+}
+"""The prefixes of the original's files, in their order."""
+
 TYPE = RDF_TYPE
 XSD_G_YEAR = XSD + "gYear"
 

@@ -52,4 +52,11 @@ def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
     return WorldPlan(streams=tuple(timed(stream, settings) for stream in streams), static=static)
 
 
-WORLD = World("social", "The social network of LSBench.", SocialSettings, generate, graph="http://deri.org/static")
+WORLD = World(
+    "social",
+    "The social network of LSBench.",
+    SocialSettings,
+    generate,
+    texts=("tnt", "s2gen"),
+    graph="http://deri.org/static",
+)
