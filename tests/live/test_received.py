@@ -29,7 +29,7 @@ from hydrograph.live.units import Unit
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams import datasets
 from hydrograph.streams.elements import Element
-from hydrograph.streams.event_time import GENERATED
+from hydrograph.streams.event_time import GENERATED, EventTime
 from hydrograph.streams.registry import FORMATS, format_named
 
 STREAM = "urn:stream"
@@ -249,7 +249,12 @@ def test_what_is_known_of_graphs_does_not_grow_with_them(tmp_path: Path, monkeyp
     monkeypatch.setattr(datasets, "REMEMBERED", 20)
     made: list[Any] = []
     graphs = datasets._Graphs
-    monkeypatch.setattr(datasets, "_Graphs", lambda times: made.append(graphs(times)) or made[-1])
+
+    def noted(times: EventTime) -> Any:
+        made.append(graphs(times))
+        return made[-1]
+
+    monkeypatch.setattr(datasets, "_Graphs", noted)
     lines = [
         line
         for t in range(1000)

@@ -144,7 +144,7 @@ class ResultsSource:
         recent = [each for each in self._recent if start <= each[0] < end]
         behind = recent[0][0] if recent else end
         for name, part in self._parts.items():
-            if part.first < behind and part.first + part.units > start:
+            if start < behind and part.first < behind and start < part.first + part.units:
                 texts = (text for text, _ in self._units(name, 0, part.bytes) if text is not None)
                 for number, text in enumerate(texts, part.first):
                     if start <= number < behind:
