@@ -200,7 +200,6 @@ def test_what_can_not_be_understood_ends_a_connection_and_not_the_query(tmp_path
         connection, _ = server.accept()
         connection.sendall(text("trig", ELEMENTS[:3]) + b"this is { no TriG .\n" * 3)
         again, _ = server.accept()
-        assert "expected" in str(source.trouble) or source.trouble is None
         again.sendall(text("trig", ELEMENTS[2:]))
         again.close()
         until(source.finished)
