@@ -14,6 +14,7 @@ import pytest
 from hydrograph import api
 from hydrograph.errors import DataError, UsageError
 from hydrograph.live.files import LocalFiles
+from hydrograph.live.lease import Lease
 from hydrograph.live.log import AppendLog
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.registry import open_source
@@ -46,6 +47,12 @@ def rows_of(source: Source) -> pa.Table:
     return pa.concat_tables([chunk.events for chunk in source.read(0, source.end())])
 
 
+def opened(directory: Path, log: LocalFiles, known: int = 0) -> Source:
+    source = open_source(Iri(STREAM), str(directory), log)
+    source.open(Lease(log), known)
+    return source
+
+
 def test_a_directory_is_read_as_replay_reads_it(tmp_path: Path) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
@@ -59,11 +66,11 @@ def test_a_directory_is_read_as_replay_reads_it(tmp_path: Path) -> None:
 def test_a_directory_keeps_the_order_in_which_files_were_seen(tmp_path: Path) -> None:
     (tmp_path / "b.tnt").write_text(LINES[0])
     log = LocalFiles(tmp_path / "log")
-    first = open_source(Iri(STREAM), str(tmp_path), log)
+    first = opened(tmp_path, log)
     assert first.end() == 1
     (tmp_path / "a.tnt.gz").write_bytes(gzip.compress(LINES[1].encode()))
     assert first.end() == 2
-    again = open_source(Iri(STREAM), str(tmp_path), log)
+    again = opened(tmp_path, log, known=2)
     assert rows_of(again).equals(rows_of(first))
     assert rows_of(again).column("t").to_pylist() == [0, 250]
     (tmp_path / "b.tnt").unlink()
@@ -193,25 +200,31 @@ def test_the_triples_of_a_query_are_the_stream_of_another(tmp_path: Path) -> Non
     assert [unit.text for unit in units] == expected
 
 
+def again_at(directory: Path) -> AppendLog:
+    files = LocalFiles(directory)
+    return AppendLog(files, "log", Lease(files))
+
+
 def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
     file = tmp_path / "all.tnt"
     file.write_text("".join(LINES))
     table = events_as_arrow(open_stream(str(file), name=STREAM)).read_all()
     files = LocalFiles(tmp_path / "log")
-    log = AppendLog(files, "log")
+    log = AppendLog(files, "log", Lease(files))
     ends = [log.append(table.slice(at, 6), at + 6, rejected=at) for at in range(0, 36, 6)]
-    again = AppendLog(LocalFiles(tmp_path / "log"), "log")
+    again = again_at(tmp_path / "log")
     assert (again.end, again.number) == (ends[-1], 36)
     assert pa.concat_tables([chunk.events for chunk in again.read(0, ends[-1])]).equals(table)
     assert [chunk.rejected for chunk in again.read(ends[0], ends[2])] == [6, 12]
-    segment = next((tmp_path / "log" / "log").iterdir())
+    segment = max((tmp_path / "log" / "log").iterdir(), key=lambda file: file.stat().st_size)
     segment.write_bytes(segment.read_bytes()[:-3])
-    torn = AppendLog(LocalFiles(tmp_path / "log"), "log")
+    (tmp_path / "log" / "log" / f"{again.end:020d}.00000002.log").unlink()
+    torn = again_at(tmp_path / "log")
     assert torn.end == ends[-2]
     torn.append(table.slice(30, 6), 36)
     assert pa.concat_tables([chunk.events for chunk in torn.read(0, torn.end)]).equals(table)
     with pytest.raises(DataError, match="can be read up to"):
-        list(AppendLog(LocalFiles(tmp_path / "log"), "log").read(0, ends[-1] + 7))
+        list(again_at(tmp_path / "log").read(0, ends[-1] + 7))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +244,7 @@ def test_wrong_urls_are_refused(tmp_path: Path, url: str, complaint: str) -> Non
 def test_no_thread_is_left_behind_a_directory(tmp_path: Path) -> None:
     """Else it may still run when Python ends, and DuckDB complains then."""
     (tmp_path / "in").mkdir()
-    source = open_source(Iri("urn:s"), str(tmp_path / "in"), LocalFiles(tmp_path / "log"))
+    source = opened(tmp_path / "in", LocalFiles(tmp_path / "log"))
     woken = threading.Event()
     source.start(woken.set)
     assert woken.wait(10)

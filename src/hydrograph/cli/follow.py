@@ -6,11 +6,11 @@ import signal
 import sys
 import tempfile
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 import click
 
@@ -120,6 +120,19 @@ def _named(option: str, wanted: Sequence[str]) -> tuple[str | None, str]:
     return None, option
 
 
+def with_options(url: str, options: Mapping[str, str | None]) -> str:
+    """Return the URL of a stream with options that are given for all; those that it has itself win.
+
+    >>> with_options("tcp://h:1?end=close&format=trig", {"format": "nquads", "time": "sosa:resultTime"})
+    'tcp://h:1?end=close&format=trig&time=sosa%3AresultTime'
+    """
+    place, _, own = url.partition("?")
+    said = dict(parse_qsl(own))
+    more = [f"{name}={quote(value)}" for name, value in options.items() if value is not None and name not in said]
+    parts = [*([own] if own else []), *more]
+    return f"{place}?{'&'.join(parts)}" if parts else place
+
+
 def follow_query(
     query: api.Query,
     follow: Follow,
@@ -128,6 +141,7 @@ def follow_query(
     *,
     t0: int | None,
     bad: str,
+    format_: str | None,
     time: str | None,
     placement: str,
     master: str | None,
@@ -141,9 +155,8 @@ def follow_query(
         if checkpoint is None:
             checkpoint = stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-checkpoint-"))
             click.echo("hydrograph: without --checkpoint a restart begins anew", err=True)
-        pairs = live_streams(query, streams)
-        if time is not None:
-            pairs = [(name, f"{url}{'&' if '?' in url else '?'}time={quote(time)}") for name, url in pairs]
+        meant = {"format": format_, "time": time}
+        pairs = [(name, with_options(url, meant)) for name, url in live_streams(query, streams)]
         live = query.live(
             pairs,
             static,

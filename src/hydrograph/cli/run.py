@@ -70,14 +70,14 @@ def command(
     if follow is not None:
         if after is not None or until is not None or output is not None or results_format != "json":
             raise UsageError("--from, --until, -o and -t are for recorded streams: leave them out with --follow")
-        urls = [f"{url}?format={stream_format}" if stream_format and "?" not in url else url for url in streams]
         follow_query(
             query,
             follow,
-            urls,
+            streams,
             static_of(statics),
             t0=t0,
             bad=bad_lines,
+            format_=stream_format,
             time=time_of,
             placement=placement,
             master=master,

@@ -24,8 +24,8 @@ _T = TypeVar("_T")
 class Files(Protocol):
     """Files below one directory; names have `/` between their parts."""
 
-    def read(self, name: str) -> bytes | None:
-        """Return all of a file, None if there is none."""
+    def read(self, name: str, start: int = 0) -> bytes | None:
+        """Return a file from a place on, None if there is none."""
         ...
 
     def write(self, name: str, data: bytes) -> None:
@@ -74,14 +74,28 @@ class LocalFiles:
     def _path(self, name: str) -> Path:
         path = self.root / name
         if path.parent not in self._known:
+            made = [each for each in (path.parent, *path.parent.parents) if not each.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
+            for each in made:
+                self._named(each)
             self._known.add(path.parent)
         return path
 
-    def read(self, name: str) -> bytes | None:
-        """Return all of a file, None if there is none."""
+    def _named(self, path: Path) -> None:
+        """Wait until the disk has the name of something new: it stands in the directory, not in the file."""
+        if self._sync:
+            descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def read(self, name: str, start: int = 0) -> bytes | None:
+        """Return a file from a place on, None if there is none."""
         try:
-            return (self.root / name).read_bytes()
+            with (self.root / name).open("rb") as file:
+                file.seek(start)
+                return file.read()
         except FileNotFoundError:
             return None
 
@@ -97,6 +111,7 @@ class LocalFiles:
             except OSError:
                 partial.unlink(missing_ok=True)  # where there is no room it only takes some
                 raise
+            self._named(path)
 
         self._with_room(name, attempt)
 
@@ -111,6 +126,7 @@ class LocalFiles:
                 return False
             try:
                 self._write(descriptor, data)
+                self._named(path)
             except OSError:
                 path.unlink()  # claimed, but not said by whom: claimed anew when there is room
                 raise
@@ -154,8 +170,10 @@ class LocalFiles:
         def attempt() -> None:
             descriptor = self._open.get(name)
             if descriptor is None:
-                descriptor = os.open(self._path(name), os.O_CREAT | os.O_RDWR, 0o644)
+                path = self._path(name)
+                descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
                 self._open[name] = descriptor
+                self._named(path)
             size = os.fstat(descriptor).st_size
             if size < at:
                 raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
@@ -184,7 +202,7 @@ class LocalFiles:
     def move(self, name: str, to: str) -> None:
         """Give a file another name."""
         self._forget(name)
-        (self.root / name).replace(self._path(to))
+        self._named((self.root / name).replace(self._path(to)))
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -213,11 +231,12 @@ class RemoteFiles:
     def _path(self, name: str) -> str:
         return str(self._root / name)
 
-    def read(self, name: str) -> bytes | None:
-        """Return all of a file, None if there is none."""
+    def read(self, name: str, start: int = 0) -> bytes | None:
+        """Return a file from a place on, None if there is none."""
         try:
-            with self._system.open_input_stream(self._path(name)) as stream:
-                data: bytes = stream.read()
+            with self._system.open_input_file(self._path(name)) as file:
+                file.seek(min(start, file.size()))
+                data: bytes = file.read()
         except FileNotFoundError:
             return None
         return data

@@ -1,7 +1,14 @@
 """An append-only log of encoded rows, for what can't be read again from its origin: written before it is acknowledged.
 
 Segments hold frames: a head (magic, length, checksum, number of the last element, rejected elements) and the rows as an
-Arrow stream. An offset is a place in the bytes of all segments together. A torn end was never acknowledged, and is cut.
+Arrow stream. An offset is a place in the bytes of all segments together. A torn end was never acknowledged: it is put
+into `quarantine/` and does not count. Bytes that are damaged in front of whole frames were acknowledged: whoever needs
+them is told.
+
+Each driver writes segments of its own, with the number of its lease in their names. Where the first of them begins, the
+segments of drivers before it end: what one that was believed dead still writes stands beside them and does not count.
+It is not acknowledged either: a driver looks after each write whether it still has the lease, and its successor reads
+what is there after it has taken it.
 """
 
 from __future__ import annotations
@@ -11,53 +18,76 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from hydrograph.errors import DataError
 from hydrograph.live.files import Files
+from hydrograph.live.lease import Lease
 from hydrograph.live.sources.source import Chunk
 from hydrograph.streams.schema import EVENTS
 
 _HEAD = struct.Struct("<4sIIqI")
-_MAGIC = b"HYL1"
+_CHECKED = struct.Struct("<IqI")
+_MAGIC = b"HYL2"
+_QUARANTINE = "quarantine"
 _SEGMENT = 32 * 1024 * 1024
 _RECENT_ROWS = 1_000_000
 """Rows of the newest frames that are kept, so that nobody reads from the disk what has just come."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A file of frames; what counts of it are the offsets `[start, behind)`, to its end where `behind` is None."""
+
+    epoch: int
+    start: int
+    behind: int | None = None
+
+    @property
+    def file(self) -> str:
+        return f"{self.start:020d}.{self.epoch:08d}.log"
+
+
+class _Frame(NamedTuple):
+    """A whole frame."""
+
+    start: int
+    end: int
+    number: int
+    rejected: int
+    body: bytes
+
+
 def log_end(files: Files, directory: str, known: int = 0) -> int:
     """Return the offset behind the last whole frame, for a reader in another process; `known` is one before it."""
-    starts = sorted(int(name.removesuffix(".log")) for name in files.names(directory) if name.endswith(".log"))
     end = known
-    for first in starts:
-        if first >= known or first == starts[-1]:
-            data = files.read(f"{directory}/{first:020d}.log") or b""
-            at = max(0, end - first)
-            while at + _HEAD.size <= len(data):
-                _, length, _, _, _ = _HEAD.unpack_from(data, at)
-                if at + _HEAD.size + length > len(data):
-                    break
-                at += _HEAD.size + length
-            end = max(end, first + at)
+    for segment in _chain(_segments(files, directory)):
+        if segment.behind is None or segment.behind > known:
+            end = max(end, segment.start)
+            for frame in _frames(files, directory, segment, end):
+                end = frame.end
     return end
 
 
 def read_log(files: Files, directory: str, start: int, end: int) -> Iterator[Chunk]:
     """Return the frames between two offsets, in any process; raise DataError if they are gone."""
-    starts = sorted(int(name.removesuffix(".log")) for name in files.names(directory) if name.endswith(".log"))
-    if not starts or start < starts[0]:
-        raise DataError(f"the log {directory} begins at {starts[0] if starts else 0}, expected {start}")
+    chain = _chain(_segments(files, directory))
+    if not chain or start < chain[0].start:
+        raise DataError(f"the log {directory} begins at {chain[0].start if chain else 0}, expected {start}")
     at = start
-    for number, first in enumerate(starts):
-        behind = starts[number + 1] if number + 1 < len(starts) else None
-        if (behind is not None and behind <= at) or first >= end:
+    for segment in chain:
+        if segment.start >= end or (segment.behind is not None and segment.behind <= at):
             continue
-        for chunk, _ in _frames(files.read(f"{directory}/{first:020d}.log") or b"", first, at):
-            if chunk.start == at and chunk.end <= end:
-                at = chunk.end
-                yield chunk
+        for frame in _frames(files, directory, segment, at):
+            if frame.end > end:
+                break
+            if frame.start != at:
+                raise _damaged(directory, segment, at, frame.start)
+            at = frame.end
+            yield _chunk(frame)
     if at != end:
         raise DataError(f"the log {directory} can be read up to {at}, expected {end}")
 
@@ -65,37 +95,63 @@ def read_log(files: Files, directory: str, start: int, end: int) -> Iterator[Chu
 class AppendLog:
     """The log below one directory; one writer, any number of readers in this process."""
 
-    def __init__(self, files: Files, directory: str) -> None:
-        """Open the log and cut a torn end."""
+    def __init__(self, files: Files, directory: str, lease: Lease, known: int = 0) -> None:
+        """Go on behind what is there; raise DataError if it is damaged or ends before `known`, which was read once."""
         self._files = files
         self._directory = directory
+        self._lease = lease
         self._lock = threading.Lock()
         self._recent: deque[Chunk] = deque()
         self._rows = 0
         self.number = 0
         """The number of the last element."""
-        starts = self._starts()
-        self._start = starts[-1] if starts else 0
-        self._end = self._start
-        if starts:
-            data = files.read(self._name(self._start)) or b""
-            for chunk, number in _frames(data, self._start):
-                self._end, self.number = chunk.end, number
-            if self._end - self._start < len(data):
-                files.append(self._name(self._start), self._end - self._start, b"")
-            if self._end == self._start and len(starts) > 1:
-                earlier = files.read(self._name(starts[-2])) or b""
-                self.number = max((number for _, number in _frames(earlier, starts[-2])), default=0)
+        chain = _chain(_segments(files, directory))
+        self._end = self._found(chain, known)
+        self._start = self._end
+        self._put_aside(chain)
+        files.append(self._name(_Segment(lease.epoch, self._start)), 0, b"")  # from here on, nobody else's counts
 
-    def _starts(self) -> list[int]:
-        names = self._files.names(self._directory)
-        return sorted(int(name.removesuffix(".log")) for name in names if name.endswith(".log"))
+    def _found(self, chain: list[_Segment], known: int) -> int:
+        """Return the offset behind the last frame, when everything from `known` on can be read."""
+        end = 0
+        for segment in chain:
+            if segment.behind is not None and segment.behind <= known:
+                continue
+            end = segment.start
+            for frame in _frames(self._files, self._directory, segment):
+                if end < frame.start and known < frame.start:
+                    raise _damaged(self._directory, segment, end, frame.start)
+                end, self.number = frame.end, frame.number
+            if segment.behind is not None and end < segment.behind:
+                raise _damaged(self._directory, segment, end, segment.behind)
+        for segment in reversed(chain):
+            if self.number:
+                break
+            for frame in _frames(self._files, self._directory, segment):
+                self.number = frame.number
+        if end < known:
+            raise DataError(
+                f"the log {self._directory} ends at {end}, but was read up to {known}: its last segment is damaged or "
+                "missing; bring it back, or start with another checkpoint"
+            )
+        return end
 
-    def _name(self, start: int) -> str:
-        return f"{self._directory}/{start:020d}.log"
+    def _put_aside(self, chain: list[_Segment]) -> None:
+        """Keep what stands behind the last frame: it does not count any more."""
+        if chain:
+            torn = self._files.read(self._name(chain[-1]), self._end - chain[-1].start)
+            if torn:
+                name = f"{_QUARANTINE}/{chain[-1].file}-{self._lease.epoch:08d}-from-{self._end}"
+                self._files.write(name, torn)
+
+    def _name(self, segment: _Segment) -> str:
+        return f"{self._directory}/{segment.file}"
 
     def append(self, events: pa.Table, number: int, rejected: int = 0) -> int:
-        """Write rows down, the last element of which has this number; return the offset behind them."""
+        """Write rows down, the last element of which has this number; return the offset behind them.
+
+        Raise FencedError if another driver has taken over: it may have found them or not.
+        """
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, EVENTS) as writer:
             writer.write_table(events)
@@ -103,8 +159,10 @@ class AppendLog:
         with self._lock:
             if self._end - self._start >= _SEGMENT:
                 self._start = self._end
-            head = _HEAD.pack(_MAGIC, len(body), zlib.crc32(body), number, rejected)
-            self._files.append(self._name(self._start), self._end - self._start, head + body)
+            head = _HEAD.pack(_MAGIC, len(body), _checksum(len(body), number, rejected, body), number, rejected)
+            segment = _Segment(self._lease.epoch, self._start)
+            self._files.append(self._name(segment), self._end - self._start, head + body)
+            self._lease.check()
             chunk = Chunk(events, self._end, self._end + len(head) + len(body), rejected)
             self._end, self.number = chunk.end, number
             self._recent.append(chunk)
@@ -128,22 +186,89 @@ class AppendLog:
         yield from recent
 
     def forget(self, before: int) -> None:
-        """Remove segments that lie before an offset."""
-        starts = self._starts()
-        for first, following in pairwise(starts):
-            if following <= before:
-                self._files.remove(self._name(first))
+        """Remove segments of this driver and of those before it that lie before an offset, or do not count."""
+        self._lease.check()
+        found = _segments(self._files, self._directory)
+        chain = _chain(found)
+        needed = {each.file for each in chain if each.behind is None or each.behind > before}
+        # The number of the last element has to stand somewhere: a driver to come counts on from it.
+        needed |= {next((each.file for each in reversed(chain) if self._files.size(self._name(each))), "")}
+        for segment in found:
+            if segment.epoch <= self._lease.epoch and segment.file not in needed:
+                self._files.remove(self._name(segment))
 
 
-def _frames(data: bytes, start: int, begin: int = 0) -> Iterator[tuple[Chunk, int]]:
-    """Return the whole frames of a segment from an offset on, each with the number of its last element."""
-    at = max(0, begin - start)
-    while at + _HEAD.size <= len(data):
-        magic, length, checksum, number, rejected = _HEAD.unpack_from(data, at)
-        body = data[at + _HEAD.size : at + _HEAD.size + length]
-        if magic != _MAGIC or len(body) < length or zlib.crc32(body) != checksum:
+def _segments(files: Files, directory: str) -> list[_Segment]:
+    found = []
+    for name in files.names(directory):
+        match name.split("."):
+            case start, epoch, "log" if start.isdigit() and epoch.isdigit():
+                found.append(_Segment(int(epoch), int(start)))
+            case _:
+                continue  # nothing of ours
+    return sorted(found, key=lambda each: (each.epoch, each.start))
+
+
+def _chain(segments: list[_Segment]) -> list[_Segment]:
+    """Return the segments that count, in order: those of a driver end where the first of a later one begins."""
+    chain: list[_Segment] = []
+    for segment in reversed(segments):
+        behind = chain[-1].start if chain else None
+        if behind is None or segment.start < behind:
+            chain.append(_Segment(segment.epoch, segment.start, behind))
+    return chain[::-1]
+
+
+def _frames(files: Files, directory: str, segment: _Segment, begin: int = 0) -> Iterator[_Frame]:
+    """Return the whole frames that count of a segment, from an offset on; damaged bytes between them are left out."""
+    first = max(segment.start, begin)
+    data = files.read(f"{directory}/{segment.file}", first - segment.start) or b""
+    at: int | None = 0
+    while at is not None:
+        frame = _frame(data, at, first)
+        if frame is None:
+            at = _next(data, at + 1)
+            continue
+        if segment.behind is not None and frame.end > segment.behind:
             return
-        behind = at + _HEAD.size + length
-        with pa.ipc.open_stream(body) as reader:
-            yield Chunk(reader.read_all(), start + at, start + behind, rejected), number
-        at = behind
+        yield frame
+        at = frame.end - first
+
+
+def _next(data: bytes, at: int) -> int | None:
+    """Return where the next whole frame begins; None if there is none."""
+    while (at := data.find(_MAGIC, at)) >= 0:
+        if _frame(data, at, 0) is not None:
+            return at
+        at += 1
+    return None
+
+
+def _frame(data: bytes, at: int, first: int) -> _Frame | None:
+    """Return the frame at a place in the bytes, which begin at the offset `first`; None if there is no whole one."""
+    if at + _HEAD.size > len(data):
+        return None
+    magic, length, checksum, number, rejected = _HEAD.unpack_from(data, at)
+    behind = at + _HEAD.size + length
+    if magic != _MAGIC or behind > len(data):
+        return None
+    body = data[at + _HEAD.size : behind]
+    if _checksum(length, number, rejected, body) != checksum:
+        return None
+    return _Frame(first + at, first + behind, number, rejected, body)
+
+
+def _checksum(length: int, number: int, rejected: int, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(_CHECKED.pack(length, number, rejected)))
+
+
+def _chunk(frame: _Frame) -> Chunk:
+    with pa.ipc.open_stream(frame.body) as reader:
+        return Chunk(reader.read_all(), frame.start, frame.end, frame.rejected)
+
+
+def _damaged(directory: str, segment: _Segment, start: int, end: int) -> DataError:
+    return DataError(
+        f"the log {directory} is damaged: the bytes from {start} to {end} in {segment.file} are not what was written; "
+        "bring the file back from a copy, or start with another checkpoint"
+    )

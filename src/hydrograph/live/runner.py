@@ -93,6 +93,7 @@ class Runner:
             standing = self._sink.standing()
         found = self._journal.recover(standing)
         self._check_static(found)
+        self._open_sources(found)
         if self._sink is not None:
             self._sink.resume({} if found.outcome is None else found.outcome.segments)
         if found.outcome is not None:
@@ -105,6 +106,12 @@ class Runner:
         now = self.clock()
         self._heard = {each.name: now for each in self.inputs}
         self.progress.batch = self.batch.number
+
+    def _open_sources(self, found: Found) -> None:
+        """Take up the sources where the records end; one that does not reach so far refuses."""
+        known = found.batches[-1].end if found.batches else {} if found.outcome is None else found.outcome.batch.end
+        for each in self.inputs:
+            each.source.open(self._lease, known.get(each.name, 0))
 
     def close(self) -> None:
         """Wait for queries that are still being evaluated."""

@@ -19,7 +19,7 @@ from hydrograph.live.files import Files
 from hydrograph.live.record import TornError, framed, unframed
 from hydrograph.live.units import Key, Unit, read_line
 
-_DIRECTORY = "segments"
+SEGMENTS = "segments"
 _QUARANTINE = "quarantine"
 _TAKEN_OVER = ".from"
 _SEGMENT = 64 * 1024 * 1024
@@ -39,33 +39,33 @@ class SegmentSink:
 
     def standing(self) -> dict[str, int]:
         """Return how many bytes of each segment are what was written."""
-        return {name: _whole(self._files.read(f"{_DIRECTORY}/{name}") or b"") for name in self._segments()}
+        return {name: _whole(self._files.read(f"{SEGMENTS}/{name}") or b"") for name in self._segments()}
 
     def _segments(self) -> list[str]:
-        return [name for name in self._files.names(_DIRECTORY) if name.endswith(".seg")]
+        return segments(self._files)
 
     def resume(self, committed: Mapping[str, int]) -> None:
         """Go on behind what a record says; units beyond it are put aside, and compared with those that come again."""
         self._lengths = dict(committed)
         self._ahead.clear()
         for name in self._segments():
-            data = self._files.read(f"{_DIRECTORY}/{name}") or b""
+            data = self._files.read(f"{SEGMENTS}/{name}") or b""
             end = committed.get(name, 0)
             if len(data) > end:
                 # Beyond the record nothing counts: it is written again, in a segment of this driver.
                 for key, text in _units(data[end : end + _whole(data[end:])]):
                     self._ahead[key] = text
                 self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data[end:])
-                self._files.append(f"{_DIRECTORY}/{name}", end, b"")
+                self._files.append(f"{SEGMENTS}/{name}", end, b"")
         self._take_over(committed)
 
     def _take_over(self, committed: Mapping[str, int]) -> None:
-        before = [name for name in self._files.names(_DIRECTORY) if name.endswith(_TAKEN_OVER)]
+        before = [name for name in self._files.names(SEGMENTS) if name.endswith(_TAKEN_OVER)]
         own = f"{self._epoch:08d}{_TAKEN_OVER}"
-        self._files.write(f"{_DIRECTORY}/{own}", framed(json.dumps(dict(committed))))
+        self._files.write(f"{SEGMENTS}/{own}", framed(json.dumps(dict(committed))))
         for name in before[:-1]:  # one more, in case the newest is damaged
             if name != own:
-                self._files.remove(f"{_DIRECTORY}/{name}")
+                self._files.remove(f"{SEGMENTS}/{name}")
 
     @property
     def lengths(self) -> dict[str, int]:
@@ -88,9 +88,9 @@ class SegmentSink:
         data = b"".join(unit.line() for unit in units)
         victim = due("write")
         if victim is not None:
-            self._files.append(f"{_DIRECTORY}/{name}", at, data[: len(data) // 2])
+            self._files.append(f"{SEGMENTS}/{name}", at, data[: len(data) // 2])
             strike(victim)
-        self._files.append(f"{_DIRECTORY}/{name}", at, data)
+        self._files.append(f"{SEGMENTS}/{name}", at, data)
         self._lengths[name] = at + len(data)
         if self._lengths[name] >= _SEGMENT:
             self._number += 1
@@ -121,19 +121,24 @@ def read_units(files: Files, lengths: Mapping[str, int] | None = None) -> Iterat
 
     Without it that is what the driver that took over last says of those before it, and all of its own that is whole.
     """
-    newest, taken = _taken_over(files) if lengths is None else ("", lengths)
-    for name in sorted(name for name in files.names(_DIRECTORY) if name.endswith(".seg")):
+    newest, taken = taken_over(files) if lengths is None else ("", lengths)
+    for name in segments(files):
         own = lengths is None and name >= newest
         if own or name in taken:
-            data = files.read(f"{_DIRECTORY}/{name}") or b""
+            data = files.read(f"{SEGMENTS}/{name}") or b""
             yield from _units(data[: _whole(data) if own else taken[name]])
 
 
-def _taken_over(files: Files) -> tuple[str, Mapping[str, int]]:
+def segments(files: Files) -> list[str]:
+    """Return the names of the segments, in the order in which they were written."""
+    return sorted(name for name in files.names(SEGMENTS) if name.endswith(".seg"))
+
+
+def taken_over(files: Files) -> tuple[str, Mapping[str, int]]:
     """Return the number of the driver that took over last, and how much of the segments before it counts."""
-    for name in reversed([name for name in files.names(_DIRECTORY) if name.endswith(_TAKEN_OVER)]):
+    for name in reversed([name for name in files.names(SEGMENTS) if name.endswith(_TAKEN_OVER)]):
         try:
-            lengths: dict[str, int] = json.loads(unframed(files.read(f"{_DIRECTORY}/{name}") or b""))
+            lengths: dict[str, int] = json.loads(unframed(files.read(f"{SEGMENTS}/{name}") or b""))
         except TornError:
             continue  # the one before it says the same of older segments, and what lies between was cleared
         return name.removesuffix(_TAKEN_OVER), lengths

@@ -79,10 +79,13 @@ class SnapshotLog:
         return None
 
     def keep(self, files: Collection[str], queries: Collection[str]) -> None:
-        """Remove all files but some, and know nothing more of queries that are no longer there."""
+        """Remove all files but some, and know nothing more of queries that are no longer there.
+
+        Files of a later driver are left alone: this one may have slept while it took over.
+        """
         self._known = {query: each for query, each in self._known.items() if query in queries}
         for name in self.files.names(_DIRECTORY):
-            if name.partition(".")[0] not in files:
+            if name.partition(".")[0] not in files and name < f"{self.epoch + 1:08d}":
                 self.files.remove(f"{_DIRECTORY}/{name}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hydrograph.errors import DataError
+from hydrograph.errors import DataError, UsageError
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Triple
@@ -24,12 +24,23 @@ class LiveStream:
     name: str
     source: LoggedSource
 
-    def send(self, t: Instant, *triples: str | Triple) -> None:
-        """Send one element: triples, as lines of N-Triples or as records, that happened at `t`.
+    def send(self, what: Instant | str | bytes, *triples: str | Triple) -> None:
+        """Send one element: triples, as lines of N-Triples or as records, that happened at an instant.
 
-        When this returns the element is in the log, and will be answered whatever happens.
+        A text, or bytes, holds whole elements with their times instead, in the format that the stream was given with
+        (`push:?format=trig`; timed N-Triples without); if one of them is broken, none is sent.
+
+        When this returns the elements are in the log, and will be answered whatever happens. An error says that they
+        may not be: with FencedError another driver has taken over, and may have found them or not.
         """
-        self.source.send(t, [_texts(triple) for triple in triples])
+        if isinstance(what, int):
+            self.source.send(what, [_texts(triple) for triple in triples])
+        elif triples:
+            raise UsageError(
+                "expected a text of whole elements alone, or an instant and triples; got a text and triples"
+            )
+        else:
+            self.source.send_payload(what.encode() if isinstance(what, str) else what)
 
     def send_table(self, events: pa.Table) -> None:
         """Send encoded rows, as `hydrograph convert` writes them; rows with one `seq` are one element."""

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from hydrograph.live.inputs import Input
 from hydrograph.live.progress import Stopwatch
 from hydrograph.live.runner import Runner
 from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.source import Source
 from hydrograph.runtime.placement.spark import cause_of
 from hydrograph.streams.schema import EVENTS, ddl
 
@@ -57,17 +59,11 @@ class Reachable:
 def chunks_of(reachable: Reachable, start: int, end: int) -> Iterator[pa.RecordBatch]:
     """Return what lies between two offsets of a source, in any process."""
     from hydrograph.live.log import read_log
-    from hydrograph.live.sources.registry import open_source
-    from hydrograph.rdf.terms import Iri
 
-    files = files_at(reachable.log)
     if reachable.logged:
-        chunks = read_log(files, "log", start, end)
+        chunks = read_log(files_at(reachable.log), "log", start, end)
     else:
-        source = open_source(
-            Iri(reachable.stream), reachable.url, files, partition=reachable.partition, bad=reachable.bad
-        )
-        chunks = source.read(start, end)
+        chunks = _reader(reachable).read(start, end)
     for chunk in chunks:
         events = chunk.events
         if not events.num_rows:  # what was rejected is told by a row without a time
@@ -81,20 +77,20 @@ def chunks_of(reachable: Reachable, start: int, end: int) -> Iterator[pa.RecordB
 def end_of(reachable: Reachable, known: int) -> int:
     """Return the offset behind what can be read of a source, in any process."""
     from hydrograph.live.log import log_end
-    from hydrograph.live.record import TornError, unframed
-    from hydrograph.live.sources.directory import INDEX
 
-    files = files_at(reachable.log)
     if reachable.logged:
-        return log_end(files, "log", known)
-    seen = 0
-    for line in (files.read(INDEX) or b"").splitlines(keepends=True):
-        try:
-            unframed(line)
-        except TornError:  # just being written
-            break
-        seen += 1
-    return seen
+        return log_end(files_at(reachable.log), "log", known)
+    return _reader(reachable).end()
+
+
+@lru_cache(64)
+def _reader(reachable: Reachable) -> Source:
+    """Return a source that is read from its origin, as the driver has found it; nothing is written."""
+    from hydrograph.live.sources.registry import open_source
+    from hydrograph.rdf.terms import Iri
+
+    log = files_at(reachable.log)
+    return open_source(Iri(reachable.stream), reachable.url, log, partition=reachable.partition, bad=reachable.bad)
 
 
 def register_source(session: SparkSession, name: str, inputs: Sequence[Reachable]) -> None:

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from hydrograph.errors import DataError
 from hydrograph.streams.elements import Broken, File, Piece, statement
 from hydrograph.streams.event_time import EventTime, Texts, instant_of, instant_of_name
+from hydrograph.streams.parsers import Labels
 from hydrograph.temporal import Instant
 
 DEFAULT = ""
+REMEMBERED = 10_000
+"""Graphs, and labels of blank nodes, that are remembered of a stream without end: what comes again later is new."""
 Quad = tuple[str, str, str, str]
 """The canonical texts of a graph's name, empty for the default graph, and of a triple."""
 
@@ -29,10 +32,17 @@ def file_of_graphs(file: File, quads: Iterable[Quad]) -> Iterator[Piece | Broken
         piece = graphs.add(g, (s, p, o))
         if piece is not None:
             yield piece
-    if graphs.numbers:
+        if file.endless:
+            yield from graphs.forget()
+    if graphs.count:
         yield from graphs.rest()
     elif graphs.loose:
         yield from whole(file, 1, "all of it", ((DEFAULT, *triple) for triple in graphs.loose))
+
+
+def labels_of(file: File) -> Labels:
+    """Return labels for the blank nodes of a file of graphs."""
+    return Labels(most=REMEMBERED if file.endless else None)
 
 
 def whole(
@@ -72,7 +82,9 @@ class _Graphs:
 
     times: EventTime
     numbers: dict[str, int] = field(default_factory=dict)
-    """Every graph seen, in the order of first appearance."""
+    """Every graph seen, in the order of first appearance; without end, those that came last."""
+    count: int = 0
+    """How many graphs there were."""
     known: dict[str, Instant] = field(default_factory=dict)
     waiting: dict[str, list[Texts]] = field(default_factory=dict)
     """The triples of graphs whose time has not been said yet."""
@@ -82,14 +94,17 @@ class _Graphs:
     def add(self, graph: str, triple: Texts) -> Piece | None:
         """Take in a quad; return what can be told by now of its element."""
         if graph == DEFAULT:
-            if not self.numbers:
+            if not self.count:
                 self.loose.append(triple)
             return self._said(*triple)
-        number = self.numbers.setdefault(graph, len(self.numbers) + 1)
+        number = self.numbers.get(graph)
+        if number is None:
+            self.count += 1
+            number = self.numbers[graph] = self.count
         self.loose.clear()
         t = self.known.get(graph)
         if t is not None:
-            return Piece(number, t, (triple,))
+            return Piece(number, t, (triple,), goes_on=True)
         self.waiting.setdefault(graph, []).append(triple)
         return None
 
@@ -101,16 +116,29 @@ class _Graphs:
         if self.known.setdefault(s, t) != t:
             raise DataError(f"expected one time of the graph {s}, got {self.known[s]} and {t} ms")
         triples = self.waiting.pop(s, None)
-        return None if triples is None else Piece(self.numbers[s], t, tuple(triples))
+        return None if triples is None else Piece(self.numbers[s], t, tuple(triples), goes_on=True)
+
+    def forget(self) -> Iterator[Piece | Broken]:
+        """Know no more than the graphs that came last; return those whose time nobody has said until now."""
+        while len(self.numbers) > REMEMBERED:
+            graph = next(iter(self.numbers))
+            if graph in self.waiting:
+                yield self._by_content(graph, self.waiting.pop(graph))
+            del self.numbers[graph]
+            self.known.pop(graph, None)
+        while len(self.known) > 2 * REMEMBERED:  # also times of what is no graph, or none yet
+            del self.known[next(iter(self.known))]
 
     def rest(self) -> Iterator[Piece | Broken]:
         """Return the graphs whose time nobody said: it may stand inside."""
         for graph, triples in self.waiting.items():
-            try:
-                t = self.times.of_triples(triples)
-                if t is None:
-                    raise self.times.missing()
-            except DataError as error:
-                yield Broken(f"graph {graph}", str(error), "\n".join(statement(triple, graph) for triple in triples))
-                continue
-            yield Piece(self.numbers[graph], t, tuple(triples))
+            yield self._by_content(graph, triples)
+
+    def _by_content(self, graph: str, triples: list[Texts]) -> Piece | Broken:
+        try:
+            t = self.times.of_triples(triples)
+            if t is None:
+                raise self.times.missing()
+        except DataError as error:
+            return Broken(f"graph {graph}", str(error), "\n".join(statement(triple, graph) for triple in triples))
+        return Piece(self.numbers[graph], t, tuple(triples))

@@ -37,6 +37,8 @@ class File:
     name: str
     raw: IO[bytes]
     times: EventTime
+    endless: bool = False
+    """Whether it comes as it is made, and may never end: what is known of it can't grow with it."""
 
     def lines(self, *, as_they_are: bool = False) -> Iterator[tuple[int, str]]:
         """Return the lines with their numbers; bytes that are no UTF-8 become surrogates.
@@ -62,6 +64,8 @@ class Piece:
     number: int
     t: Instant
     triples: tuple[Texts, ...]
+    goes_on: bool = False
+    """Whether more of its element may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ class ElementReader:
         with self.bad_lines.quarantine() as quarantine:
             for index, name in enumerate(self.files):
                 for found in self._read(name):
-                    problem = found if isinstance(found, Broken) else _beyond(found)
+                    problem = found if isinstance(found, Broken) else beyond(found)
                     if problem is not None:
                         self._refuse(name, problem, tally, quarantine)
                     elif isinstance(found, Piece):
@@ -167,7 +171,7 @@ class ElementReader:
             quarantine.write(broken.text.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n")
 
 
-def _beyond(piece: Piece) -> Broken | None:
+def beyond(piece: Piece) -> Broken | None:
     """Return what is wrong with a piece whose terms are longer than they may be; None for all others."""
     try:
         for texts in piece.triples:

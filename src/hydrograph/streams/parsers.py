@@ -28,10 +28,19 @@ class Labels:
     """New labels for blank nodes, by the order of their appearance: those that a parser makes up are random."""
 
     numbers: dict[str, int] = field(default_factory=dict)
+    most: int | None = None
+    """How many are remembered; one that comes again later is new."""
+    _count: int = 0
 
     def __call__(self, label: str) -> str:
         """Return the text of the blank node with this label."""
-        return f"_:b{self.numbers.setdefault(label, len(self.numbers))}"
+        number = self.numbers.get(label)
+        if number is None:
+            number = self.numbers[label] = self._count
+            self._count += 1
+            if self.most is not None and len(self.numbers) > self.most:
+                del self.numbers[next(iter(self.numbers))]
+        return f"_:b{number}"
 
 
 def parsed(source: IO[bytes] | bytes, syntax: ox.RdfFormat, base: str | None = None) -> ox.QuadParser:

@@ -1,7 +1,8 @@
 """A growing directory: whole files appear in it, of any format, and are read in place; `_END` ends the stream.
 
 A file counts once, when it is first seen, in the order of names among those seen together. The order is written down
-before any of them is read, so that it is the same after a restart. Files have to appear complete: write them under a
+before any of them is read, so that it is the same after a restart: twice, since every offset leans on it, and by each
+driver in files of its own, which begin with what was seen before it. Files have to appear complete: write them under a
 name that begins with `.` or `_`, and rename them.
 """
 
@@ -17,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.errors import DataError, UsageError
+from hydrograph.live.files import Files
+from hydrograph.live.lease import Lease
 from hydrograph.live.record import TornError, framed, unframed
 from hydrograph.live.sources.source import Chunk, Given, Wake
 from hydrograph.live.sources.watcher import Watcher
@@ -26,7 +29,8 @@ from hydrograph.streams.formats.tnt import FILE_BITS, BadLines, Tally, batch
 from hydrograph.streams.registry import PARQUET, looked_at
 from hydrograph.streams.sources import RecordedStream
 
-INDEX = "files.index"
+_INDEX = "index"
+_COPIES = ("one", "two")
 _END = "_END"
 _POLL = 0.02
 """Seconds between two looks into the directory."""
@@ -48,19 +52,30 @@ class DirectorySource:
     path: Path
     _names: list[str] = field(init=False, default_factory=list)
     _known: set[str] = field(init=False, default_factory=set)
+    _lease: Lease | None = field(init=False, default=None)
     _length: int = field(init=False, default=0)
     _over: bool = field(init=False, default=False)
     _watcher: Watcher | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        """Read which files were seen before."""
-        data = self.given.log.read(INDEX) or b""
-        for line in data.splitlines(keepends=True):
-            try:
-                self._names.append(json.loads(unframed(line)))
-            except TornError:  # whoever wrote it died over it, before any of these files was read
-                break
-            self._length += len(line)
+    def open(self, lease: Lease, known: int) -> None:
+        """Go on behind the files that were seen before; raise DataError if these are fewer than were read."""
+        log = self.given.log
+        self._look_up()
+        if len(self._names) < known:
+            raise DataError(
+                f"{self.path}: {known} files were read, but the checkpoint knows the order of {len(self._names)} only: "
+                f"both copies of {_INDEX}/ are damaged or missing; bring one back, or start with another checkpoint"
+            )
+        data = b"".join(framed(json.dumps(each)) for each in (len(self._names), *self._names))
+        for copy in _COPIES:
+            log.write(_copy(lease.epoch, copy), data)
+        self._lease, self._length = lease, len(data)
+        for epoch in [each for each in _epochs(log) if each < lease.epoch][:-1]:  # one more, should this be damaged
+            for copy in _COPIES:
+                log.remove(_copy(epoch, copy))
+
+    def _look_up(self) -> None:
+        self._names = seen_files(self.given.log)
         self._known = set(self._names)
 
     def start(self, wake: Wake) -> None:
@@ -74,13 +89,17 @@ class DirectorySource:
             self._watcher.stop()
 
     def end(self) -> int:
-        """Return how many files there are."""
+        """Return how many files there are; if it is not opened, how many have been found by whoever opened it."""
+        if self._lease is None:
+            self._look_up()
+            return len(self._names)
         with os.scandir(self.path) as entries:
             present = {entry.name for entry in entries if entry.name in self._known or entry.is_file()}
         new = sorted(name for name in present - self._known if not name.startswith((".", "_")))
         if new:
             data = b"".join(framed(json.dumps(name)) for name in new)
-            self.given.log.append(INDEX, self._length, data)
+            for copy in _COPIES:
+                self.given.log.append(_copy(self._lease.epoch, copy), self._length, data)
             self._length += len(data)
             self._names += new
             self._known |= set(new)
@@ -96,6 +115,8 @@ class DirectorySource:
 
     def read(self, start: int, end: int) -> Iterator[Chunk]:
         """Return the files from one to another."""
+        if self._lease is None:
+            self._look_up()
         for index in range(start, end):
             events, rejected = self._read(index)
             yield Chunk(events, index, index + 1, rejected)
@@ -115,6 +136,34 @@ class DirectorySource:
         if form == PARQUET or not index:
             return table, tally.bad
         return _placed(table, index, self.given.salt), tally.bad
+
+
+def seen_files(log: Files) -> list[str]:
+    """Return the names of the files that were seen, in their order: as the last driver that wrote it down knows it."""
+    for epoch in reversed(_epochs(log)):
+        names = max((_read_copy(log.read(_copy(epoch, copy)) or b"") for copy in _COPIES), key=len)
+        if names:
+            return [str(name) for name in names[1:]]
+    return []
+
+
+def _copy(epoch: int, copy: str) -> str:
+    return f"{_INDEX}/{epoch:08d}.{copy}"
+
+
+def _epochs(log: Files) -> list[int]:
+    return sorted({int(name.partition(".")[0]) for name in log.names(_INDEX) if name.endswith(_COPIES)})
+
+
+def _read_copy(data: bytes) -> list[int | str]:
+    """Return the lines that are whole, the first of which says how many were taken over; nothing if not all are."""
+    found: list[int | str] = []
+    for line in data.splitlines(keepends=True):
+        try:
+            found.append(json.loads(unframed(line)))
+        except TornError:  # whoever wrote it died over it, before any of these files was read
+            break
+    return found if found and len(found) > int(found[0]) else []
 
 
 def _placed(table: pa.Table, index: int, salt: str) -> pa.Table:

@@ -7,6 +7,7 @@ and come back the same after a crash of the query that makes them, so offsets ke
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -14,10 +15,13 @@ import pyarrow as pa
 
 from hydrograph.errors import DataError
 from hydrograph.live.files import Files, files_at
-from hydrograph.live.sink import read_units
-from hydrograph.live.sources.receiver import PARTITION_BITS
+from hydrograph.live.lease import Lease
+from hydrograph.live.record import TornError
+from hydrograph.live.sink import SEGMENTS, segments, taken_over
+from hydrograph.live.sources.decoder import PARTITION_BITS
 from hydrograph.live.sources.source import Chunk, Given, Wake
 from hydrograph.live.sources.watcher import Watcher
+from hydrograph.live.units import read_line
 from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
@@ -27,6 +31,8 @@ from hydrograph.streams.schema import EVENTS
 
 _POLL = 0.05
 """Seconds between two looks at the results."""
+_KEPT = 10_000
+"""Units that are kept when they are found, so that nobody reads from the disk what has just come."""
 
 
 def open_source(given: Given) -> ResultsSource:
@@ -35,13 +41,36 @@ def open_source(given: Given) -> ResultsSource:
 
 
 @dataclass(slots=True)
+class _Part:
+    """How far a segment was followed: the number of its first unit, and how many bytes and units there were."""
+
+    first: int
+    bytes: int = 0
+    units: int = 0
+
+
+@dataclass(slots=True)
 class ResultsSource:
     """The units of another query."""
 
     given: Given
     results: Files
-    _texts: list[str] = field(init=False, default_factory=list)
+    _driver: str | None = field(init=False, default=None)
+    """The number of the driver that writes them."""
+    _parts: dict[str, _Part] = field(init=False, default_factory=dict)
+    _recent: deque[tuple[int, str]] = field(init=False, default_factory=deque)
     _watcher: Watcher | None = field(init=False, default=None)
+
+    def open(self, lease: Lease, known: int) -> None:  # noqa: ARG002 - nothing is written
+        """Raise DataError if there are fewer units than were read once."""
+        self._check(known)
+
+    def _check(self, wanted: int) -> None:
+        if self._count < wanted and self.end() < wanted:
+            raise DataError(
+                f"{self.given.url} has {self._count} units, expected {wanted}: bring the segments back, or try again "
+                "when the other query has started again"
+            )
 
     def start(self, wake: Wake) -> None:
         """Look for new units from now on."""
@@ -53,13 +82,48 @@ class ResultsSource:
         if self._watcher is not None:
             self._watcher.stop()
 
+    @property
+    def _count(self) -> int:
+        return sum(part.units for part in self._parts.values())
+
     def end(self) -> int:
-        """Return how many units there are; while the other query recovers, those that were there before."""
-        wanted = self.given.options.get("query")
-        found = [text for key, text in read_units(self.results) if wanted in (None, key.query)]
-        if len(found) > len(self._texts):
-            self._texts = found
-        return len(self._texts)
+        """Return how many units there are; while the other query recovers they may be fewer for a moment."""
+        newest, taken = taken_over(self.results)
+        if newest != self._driver:  # what was written before it may have moved to its segments
+            self._driver, self._parts = newest, {}
+            self._recent.clear()
+        for name in segments(self.results):
+            if name >= newest or name in taken:
+                self._follow(name, None if name >= newest else taken[name])
+        return self._count
+
+    def _follow(self, name: str, length: int | None) -> None:
+        """Count the units of a segment that are new; `length` says how many bytes of it count."""
+        part = self._parts.get(name)
+        if part is None:
+            part = self._parts[name] = _Part(self._count)
+        size = self.results.size(f"{SEGMENTS}/{name}") or 0
+        if part.bytes >= (size if length is None else min(size, length)):
+            return
+        for text, behind in self._units(name, part.bytes, length):
+            part.bytes = behind
+            if text is not None:
+                self._recent.append((part.first + part.units, text))
+                part.units += 1
+        while len(self._recent) > _KEPT:
+            self._recent.popleft()
+
+    def _units(self, name: str, start: int, length: int | None) -> Iterator[tuple[str | None, int]]:
+        """Return the units of a segment from a place on, None for those of other queries, and the places behind."""
+        data = self.results.read(f"{SEGMENTS}/{name}", start) or b""
+        wanted, at = self.given.options.get("query"), start
+        for line in data[: None if length is None else length - start].splitlines(keepends=True):
+            try:
+                key, text = read_line(line)
+            except (TornError, ValueError):  # just being written
+                return
+            at += len(line)
+            yield text if wanted in (None, key.query) else None, at
 
     def finished(self) -> bool:
         """Return False: the other query may be started again."""
@@ -70,12 +134,22 @@ class ResultsSource:
 
     def read(self, start: int, end: int) -> Iterator[Chunk]:
         """Return the units from one to another."""
-        if end > len(self._texts) and end > self.end():
-            raise DataError(f"{self.given.url} has {len(self._texts)} units, expected {end}: bring the segments back")
-        for number in range(start, end):
-            rows = self._rows(number, json.loads(self._texts[number]))
+        self._check(end)
+        for number, text in self._texts(start, end):
+            rows = self._rows(number, json.loads(text))
             events = pa.Table.from_batches([batch(rows)]) if rows else EVENTS.empty_table()
             yield Chunk(events, number, number + 1)
+
+    def _texts(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        recent = [each for each in self._recent if start <= each[0] < end]
+        behind = recent[0][0] if recent else end
+        for name, part in self._parts.items():
+            if start < behind and part.first < behind and start < part.first + part.units:
+                texts = (text for text, _ in self._units(name, 0, part.bytes) if text is not None)
+                for number, text in enumerate(texts, part.first):
+                    if start <= number < behind:
+                        yield number, text
+        yield from recent
 
     def _rows(self, number: int, unit: dict[str, object]) -> list[Row]:
         seq = (self.given.partition << PARTITION_BITS) + number + 1

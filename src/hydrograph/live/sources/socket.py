@@ -1,7 +1,8 @@
 """A TCP socket: `tcp://host:port` connects to whoever sends, `tcp://host:port?listen=true` waits for those who do.
 
 If a connection is cut, the next one goes on where it ended; `end=close` takes the end of a connection for that of the
-stream. What has been received is logged; what the other side had not sent yet is its to keep.
+stream. What has been received is logged; what the other side had not sent yet is its to keep. An element that was not
+whole when the line was cut is counted as rejected: the other side sends it again.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 import socket
 from urllib.parse import urlsplit
 
-from hydrograph.errors import UsageError
+from hydrograph.errors import DataError, UsageError
+from hydrograph.live.sources.feed import Feed
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.source import Given
-from hydrograph.streams.registry import TNT
 
-_BYTES = 1 << 18
 _PATIENCE = 0.2
 """Seconds between two attempts to connect, and between two looks whether to stop."""
 
@@ -44,9 +44,8 @@ def open_source(given: Given) -> LoggedSource:
                 continue
             source.trouble = None
             with connection:
-                _take(source, connection)
-            source.take_rest()
-            if ends:
+                cut = _take(source, connection)
+            if ends and not cut:
                 source.finish()
                 break
         if server is not None:
@@ -55,20 +54,17 @@ def open_source(given: Given) -> LoggedSource:
     return LoggedSource(given, receive)
 
 
-def _take(source: LoggedSource, connection: socket.socket) -> None:
-    if (source.given.format or TNT) != TNT:
-        connection.settimeout(None)
-        with connection.makefile("rb") as raw:
-            source.take_stream(raw)
-        return
-    connection.settimeout(_PATIENCE)
-    while not source.stopping.is_set():
-        try:
-            data = connection.recv(_BYTES)
-        except TimeoutError:
-            continue
-        except OSError:
-            return  # cut
-        if not data:
-            return
-        source.take(data)
+def _take(source: LoggedSource, connection: socket.socket) -> bool:
+    """Log what comes through a connection; return whether it was cut."""
+    connection.settimeout(None)  # the feed looks itself whether something has come
+    feed = Feed(connection.fileno(), source.stopping)
+    try:
+        source.take_all(feed)
+    except DataError as error:
+        if source.given.bad == "fail":
+            raise
+        # What follows can't be understood, but a new connection may say something else.
+        source.trouble = str(error)
+        source.stopping.wait(_PATIENCE)
+        return True
+    return feed.cut

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from hydrograph.live.arrivals import partition_of
 from hydrograph.live.files import Files
+from hydrograph.live.lease import Lease
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.event_time import EventTime
@@ -29,7 +30,18 @@ class Chunk:
 
 
 class Source(Protocol):
-    """One partition of a stream. Offsets grow from 0; what lies before `end` stays readable until it is forgotten."""
+    """One partition of a stream. Offsets grow from 0; what lies before `end` stays readable until it is forgotten.
+
+    A source that is not opened writes nothing, and gives what the driver that opened it has found: so it is read in
+    other processes.
+    """
+
+    def open(self, lease: Lease, known: int) -> None:
+        """Take up what is there, for the driver with this lease; raise DataError if it ends before `known`.
+
+        What is written from here on stands beside what drivers before this one may still write, and counts.
+        """
+        ...
 
     def start(self, wake: Wake) -> None:
         """Begin to take what comes."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
+from hydrograph.live.sources.feed import Feed
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.source import Given
-from hydrograph.streams.registry import TNT
-
-_BYTES = 1 << 18
 
 
 def open_source(given: Given) -> LoggedSource:
@@ -18,12 +15,7 @@ def open_source(given: Given) -> LoggedSource:
 
 
 def _receive(source: LoggedSource) -> None:
-    if (source.given.format or TNT) != TNT:
-        source.take_stream(sys.stdin.buffer)
-    else:
-        while data := os.read(sys.stdin.fileno(), _BYTES):
-            source.take(data)
-            if source.stopping.is_set():
-                return
-        source.take_rest()
-    source.finish()
+    feed = Feed(sys.stdin.fileno(), source.stopping)
+    source.take_all(feed)
+    if not feed.cut:
+        source.finish()

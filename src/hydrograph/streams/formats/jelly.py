@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.nquads import parse_term, shortened, term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.streams.datasets import DEFAULT, Quad, file_of_graphs, whole
+from hydrograph.streams.datasets import DEFAULT, Quad, file_of_graphs, labels_of, whole
 from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name
 from hydrograph.streams.event_time import GENERATED, moment_text
 from hydrograph.streams.parsers import Labels
@@ -30,7 +31,7 @@ def read(file: File) -> Iterator[Piece | Broken]:
     if options is None:
         return
     if options.stream_types.flat:
-        labels = Labels()
+        labels = labels_of(file)
         statements = chain.from_iterable(_checked(frames))
         yield from file_of_graphs(file, (_quad(each, labels) for each in statements))
         return
@@ -47,6 +48,8 @@ def _frames(raw: IO[bytes]) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
     from pyjelly.parse.decode import options_from_frame
     from pyjelly.parse.ioutils import delimited_jelly_hint
 
+    if not hasattr(raw, "peek"):
+        raw = cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", raw)))
     delimited = delimited_jelly_hint(raw.peek(3)[:3])  # type: ignore[attr-defined]
     parts = _delimited(raw) if delimited else filter(None, iter([raw.read()]))
     with _Complaints():

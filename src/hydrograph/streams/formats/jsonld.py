@@ -13,17 +13,17 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.streams.datasets import file_of_graphs, whole
+from hydrograph.streams.datasets import file_of_graphs, labels_of, whole
 from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped
 from hydrograph.streams.event_time import GENERATED, Texts, moment_text
-from hydrograph.streams.parsers import JSON_LD, quads
+from hydrograph.streams.parsers import JSON_LD, Labels, quads
 
 _REMOTE = "LoadDocumentCallback"
 
 
 def read(file: File) -> Iterator[Piece | Broken]:
     """Return the elements of a document."""
-    return file_of_graphs(file, _quads(file.raw))
+    return file_of_graphs(file, _quads(file.raw, labels_of(file)))
 
 
 def read_lines(file: File) -> Iterator[Piece | Broken]:
@@ -43,9 +43,9 @@ def read_lines(file: File) -> Iterator[Piece | Broken]:
         yield from whole(file, number, place, found, named=False, text=line)
 
 
-def _quads(source: IO[bytes] | bytes) -> Iterator[tuple[str, str, str, str]]:
+def _quads(source: IO[bytes] | bytes, labels: Labels | None = None) -> Iterator[tuple[str, str, str, str]]:
     try:
-        yield from quads(source, JSON_LD)
+        yield from quads(source, JSON_LD, labels)
     except DataError as error:
         if _REMOTE in str(error):
             raise DataError(

@@ -61,7 +61,7 @@ def read(file: File) -> Iterator[Piece | Broken]:
     """Return an element for each message that is not empty; a message that breaks the grammar is broken as a whole."""
     name = file.name.removesuffix(".gz").removesuffix(".zst")
     split = _split_lines(file.lines()) if name.endswith(_BY_LINE) else _split(file.lines(as_they_are=True))
-    syntax = _Lines() if name.endswith(_BY_LINE) else _Trig()
+    syntax = _Lines() if name.endswith(_BY_LINE) else _Trig() if name.endswith(SYNTAXES) else _Either()
     for number, (start, text) in enumerate(split, 1):
         place = f"message {number} at line {start}"
         try:
@@ -182,6 +182,23 @@ class _Trig:
             self.prefixes |= parser.prefixes
             self.base = parser.base_iri
         return found
+
+
+@dataclass(slots=True)
+class _Either:
+    """Messages of something that has no name to tell their syntax: TriG, or else N-Quads, which is no part of it."""
+
+    trig: _Trig = field(default_factory=_Trig)
+
+    def quads(self, start: int, text: str) -> list[Quad]:
+        """Return what a message holds."""
+        try:
+            return self.trig.quads(start, text)
+        except DataError as error:
+            try:
+                return _Lines().quads(start, text)
+            except DataError:
+                raise error from None
 
 
 def write(out: IO[bytes], elements: Iterable[Element]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO
 
-from hydrograph.streams.datasets import file_of_graphs
+from hydrograph.streams.datasets import file_of_graphs, labels_of
 from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped, statement
 from hydrograph.streams.event_time import GENERATED, moment_text
 from hydrograph.streams.parsers import TRIG, quads
@@ -13,7 +13,7 @@ from hydrograph.streams.parsers import TRIG, quads
 
 def read(file: File) -> Iterator[Piece | Broken]:
     """Return the elements of a file."""
-    return file_of_graphs(file, quads(file.raw, TRIG))
+    return file_of_graphs(file, quads(file.raw, TRIG, labels_of(file)))
 
 
 def write(out: IO[bytes], elements: Iterable[Element]) -> None:

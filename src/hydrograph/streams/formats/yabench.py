@@ -30,6 +30,9 @@ def timed_lines(file: File, parse: LineParser) -> Iterator[Piece | Broken]:
         text = line.removesuffix("\n")
         if not text or text.isspace():
             continue
+        if file.endless and text == line:  # of a line that was cut the rest may be missing, also of its time
+            yield Broken(f"line {number}", "expected a line, got a part of one", text)
+            continue
         try:
             t, triple = parse(text)
         except DataError as error:

@@ -1,0 +1,229 @@
+"""Rows of what a receiver is given: lines, documents and frames of any format, as they come or all at once."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, cast
+
+import numpy as np
+import pyarrow as pa
+
+from hydrograph.errors import DataError
+from hydrograph.live.sources.feed import Feed
+from hydrograph.live.sources.source import Given
+from hydrograph.rdf.encoding import skolem
+from hydrograph.streams.elements import Broken, File, Piece, beyond
+from hydrograph.streams.event_time import Texts
+from hydrograph.streams.formats.tnt import BATCH, BadLines, Row, Tally, TntReader, reason
+from hydrograph.streams.registry import TNT, format_named
+from hydrograph.temporal import Instant
+
+PARTITION_BITS = 52
+"""`seq` is the number of the partition, shifted by this, plus the number of the element in it."""
+
+Take = Callable[[list[Row], int], None]
+"""Gets rows of whole elements, and how many elements were rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines(TntReader):
+    """Reads lines that stand in memory."""
+
+    numbered: tuple[tuple[int, str], ...] = ()
+
+    def _lines(self) -> Iterator[tuple[str, int, str]]:
+        for number, line in self.numbered:
+            yield self.files[0], number, line
+
+
+@dataclass(slots=True)
+class Decoder:
+    """Makes rows of what comes; elements are numbered on from `number`."""
+
+    given: Given
+    number: int
+    _base: int = field(init=False)
+    _partial: bytes = field(init=False, default=b"")
+    _waiting: list[tuple[int, str]] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Keep partitions apart."""
+        self._base = self.given.partition << PARTITION_BITS
+
+    def lines(self, data: bytes) -> tuple[list[Row], int]:
+        """Return the rows of whole elements; a line, or an element of several lines, may go on in what comes next."""
+        *whole, self._partial = (self._partial + data).split(b"\n")
+        for line in whole:
+            self.number += 1
+            self._waiting.append((self.number, _text(line)))
+        ready = len(self._waiting)
+        if ready and (group := _group(self._waiting[-1][1])) is not None:
+            while ready and _group(self._waiting[ready - 1][1]) == group:
+                ready -= 1
+        return self._ready(ready)
+
+    def rest(self) -> tuple[list[Row], int]:
+        """Return the rows of what is left, which is whole."""
+        rows, rejected = self.lines(b"\n") if self._partial else ([], 0)
+        more, bad = self._ready(len(self._waiting))
+        return rows + more, rejected + bad
+
+    def closed(self) -> tuple[list[Row], int]:
+        """Return the rows of what is left when the other side has closed the line; inside of a line it was cut."""
+        line = _text(self._partial)
+        says_nothing = line.lstrip()[:1] in ("", "#")
+        return self.rest() if says_nothing or reason(line) is None else self.cut()
+
+    def cut(self) -> tuple[list[Row], int]:
+        """Return the rows of what is left when the line was cut: an element that may go on is none, and counted."""
+        begun, self._partial = _text(self._partial), b""
+        group = _group(self._waiting[-1][1]) if self._waiting else None
+        if group is not None and begun and not f"{group}\t".startswith(begun[: len(group) + 1]):
+            rows, rejected = self._ready(len(self._waiting))  # another element had begun behind it
+            return rows, rejected + 1
+        rejected = 1 if begun or self._waiting else 0
+        self._waiting.clear()
+        return [], rejected
+
+    def _ready(self, number: int) -> tuple[list[Row], int]:
+        lines, self._waiting = self._waiting[:number], self._waiting[number:]
+        return self._read(lines, self.given.bad) if lines else ([], 0)
+
+    def _read(self, lines: list[tuple[int, str]], bad: str) -> tuple[list[Row], int]:
+        tally = Tally()
+        reader = _Lines((self.given.url,), self.given.salt, BadLines("skip" if bad == "skip" else "fail"), (*lines,))
+        rows = [(t, self._base + seq, s, p, o) for t, seq, s, p, o in reader._rows(tally)]
+        return rows, tally.bad
+
+    def element(self, t: Instant, triples: list[Texts]) -> list[Row]:
+        """Return the rows of one element."""
+        self.number += 1
+        return self._rows(self.number, t, triples)
+
+    def _rows(self, number: int, t: Instant, triples: list[Texts] | tuple[Texts, ...]) -> list[Row]:
+        seq, salt = self._base + number, self.given.salt
+
+        def scoped(text: str) -> str:
+            return skolem(salt, seq, text[2:]) if text[0] == "_" else text
+
+        return [(t, seq, scoped(s), p, scoped(o)) for s, p, o in triples]
+
+    def payload(self, data: bytes) -> list[Row]:
+        """Return the rows of a text or document that holds whole elements; raise DataError if one is broken."""
+        if self.given.format in (None, TNT):
+            lines = [*enumerate(map(_text, data.removesuffix(b"\n").split(b"\n")), self.number + 1)]
+            self.number += len(lines)
+            return self._read(lines, "fail")[0]
+        base, rows = self.number, []
+        for found in self._elements(cast("IO[bytes]", io.BufferedReader(io.BytesIO(data))), endless=False):
+            if isinstance(found, Broken):
+                raise DataError(f"{self.given.url}, {found.place}: {found.reason}")
+            self.number = max(self.number, base + found.number)
+            rows += self._rows(base + found.number, found.t, found.triples)
+        return rows
+
+    def renumbered(self, events: pa.Table) -> pa.Table:
+        """Return encoded rows with numbers of this log."""
+        seq = events.column("seq").to_numpy()
+        _, at, inverse = np.unique(seq, return_index=True, return_inverse=True)
+        rank = np.empty(len(at), np.int64)
+        rank[np.argsort(at, kind="stable")] = np.arange(1, len(at) + 1)
+        numbers = pa.array(self._base + self.number + rank[inverse])
+        self.number += len(at)
+        return events.set_column(events.schema.get_field_index("seq"), "seq", numbers)
+
+    def _elements(self, raw: IO[bytes], *, endless: bool) -> Iterator[Piece | Broken]:
+        assert self.given.format is not None
+        file = File(self.given.url, raw, self.given.times, endless)
+        for found in format_named(self.given.format).read(file):
+            yield (beyond(found) or found) if isinstance(found, Piece) else found
+
+    def pieces(self, feed: Feed, take: Take) -> None:
+        """Hand over the elements of any format as they come; `take` has all that are whole when more is waited for.
+
+        Where the line is cut, an element that may go on is none, and counted. Raise DataError if what comes can't be
+        understood any more, or an element is broken and none may be.
+        """
+        told = _Told(take)
+        base, fails = self.number, self.given.bad == "fail"
+        feed.waiting = told.tell
+        try:
+            for found in self._elements(cast("IO[bytes]", feed), endless=True):
+                if feed.cut:
+                    told.lose(begun=True) if isinstance(found, Broken) else told.lose(found.number)
+                elif isinstance(found, Broken):
+                    if fails and feed.failure is None:
+                        raise DataError(f"{self.given.url}, {found.place}: {found.reason}")  # noqa: TRY301
+                    told.rejected += 1
+                else:
+                    self.number = max(self.number, base + found.number)
+                    told.add(found, self._rows(base + found.number, found.t, found.triples))
+        except DataError as error:
+            told.lose(begun=True)
+            if not feed.ended:
+                told.tell()
+                raise DataError(f"{self.given.url}: {error}") from None
+        if feed.failure is not None:
+            raise feed.failure
+        if feed.cut:
+            told.lose()
+        told.end()
+
+
+@dataclass(slots=True)
+class _Told:
+    """What has come of elements, until it is handed over; the last one may still go on."""
+
+    take: Take
+    rejected: int = 0
+    _rows: list[Row] = field(default_factory=list)
+    _last: list[Row] = field(default_factory=list)
+    _open: int | None = None
+    _lost: set[int] = field(default_factory=set)
+
+    def add(self, piece: Piece, rows: list[Row]) -> None:
+        if piece.number != self._open:
+            self._close()
+        self._last += rows
+        self._open = piece.number
+        if not piece.goes_on:
+            self._close()
+        if len(self._rows) >= BATCH:
+            self.tell()
+
+    def _close(self) -> None:
+        self._rows += self._last
+        self._last, self._open = [], None
+
+    def tell(self) -> None:
+        """Hand over what is whole."""
+        if self._rows or self.rejected:
+            rows, rejected = self._rows, self.rejected
+            self._rows, self.rejected = [], 0
+            self.take(rows, rejected)
+
+    def lose(self, number: int | None = None, *, begun: bool = False) -> None:
+        """Count what was not whole: the element that may go on, one of a number; one at least if one had `begun`."""
+        lost = {each for each in (number, self._open) if each is not None} - self._lost
+        if begun and not lost and not self._lost:
+            lost = {0}
+        self.rejected += len(lost)
+        self._lost |= lost
+        self._last, self._open = [], None
+
+    def end(self) -> None:
+        """Hand over all."""
+        self._close()
+        self.tell()
+
+
+def _text(line: bytes) -> str:
+    return line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
+
+
+def _group(line: str) -> str | None:
+    """Return time and number of an element that may have several lines."""
+    head, tab, _ = line.partition("\t")
+    return head if tab and ":" in head else None
