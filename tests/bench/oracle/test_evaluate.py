@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.bench.conformance.evaluate import in_window
 from hydrograph.bench.oracle import arbiter, oxigraph
 from hydrograph.bench.oracle.dataset import Dataset, Row, StaticData
 from hydrograph.bench.oracle.evaluate import Report, expected
@@ -301,3 +302,13 @@ def test_floats_are_added_up_in_doubles_and_rounded_once() -> None:
         assert double_of(term.lexical, Kind.FLOAT) == double_of(repr(right), Kind.FLOAT)
     whole = (Element.of(1, 0, Triple(thing("o"), thing("p"), Literal("2", XSD_INTEGER))),)
     assert found(run(query, whole)) == ["221@10"]
+
+
+def test_columns_stand_in_the_order_of_select_also_where_the_window_holds_all_of_it() -> None:
+    plain = parse(f"SELECT ?room ?mover {{ ?mover <{DETECTED_AT.value}> ?room }}", "sparql")
+    query = in_window(plain)
+    (report,) = expected(query, {query.windows[0].stream: ROOM_CHANGES[:1]})
+    assert all(
+        room.startswith("r") and mover.startswith("m") for room, mover in (map(_text, row) for row in report.rows)
+    )
+    assert report.rows

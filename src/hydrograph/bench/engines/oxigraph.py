@@ -14,7 +14,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -183,7 +183,7 @@ class Periodic(_Oxigraph):
         last = sorted((due, name) for name, due in self._due.items() if name in self.standing)
         for due, name in last:
             self._sleep(max(due - self._clock(), 0))
-            yield from self._answers([name])
+            yield from self._answers({name: due})
 
     def due(self) -> float | None:
         """Return the time to the next execution."""
@@ -194,15 +194,18 @@ class Periodic(_Oxigraph):
         """Execute what is due; slides that were missed are not made up for."""
         now = self._clock()
         late = [name for name, due in self._due.items() if due <= now and name in self.standing]
+        due = {}
         for name in late:
             step = self.standing[name].grid.step / 1000
             self._due[name] += step * ((now - self._due[name]) // step + 1)
-        return self._answers(late)
+            due[name] = self._due[name] - step
+        return self._answers(due)
 
-    def _answers(self, names: list[str]) -> Iterator[Answer | Finished]:
-        for name in names:
+    def _answers(self, due: Mapping[str, float]) -> Iterator[Answer | Finished]:
+        """Answer over what came since a window before each was due: the first element lies on that border."""
+        for name, at in due.items():
             query = self.standing[name]
-            query.remove_before(self._clock() - query.grid.width / 1000)
+            query.remove_before(at - query.grid.width / 1000)
             yield Answer(query=name, rows=query.rows())
             yield Finished(query=name)
 

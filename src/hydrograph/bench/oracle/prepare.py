@@ -35,6 +35,8 @@ def solutions_query(query: ContinuousQuery, static_names: tuple[Iri, ...]) -> Co
     windows = tuple(window.name for window in query.windows if window.name is not None)
     pattern = rewrite(query.pattern, lambda node: _confine(node, windows, static_names))
     match query.form:
+        case Select(columns) if isinstance(pattern, Window):  # its text would name the columns in another order
+            return replace(query, pattern=Project(pattern, columns))
         case Select() | Ask():
             return replace(query, pattern=pattern)
         case Construct():
