@@ -20,13 +20,14 @@ from hydrograph.live.files import LocalFiles
 from hydrograph.live.inputs import Input
 from hydrograph.live.member import Member
 from hydrograph.live.query import LiveQuery
+from hydrograph.live.reading import reachable_inputs
 from hydrograph.live.runner import Runner
 from hydrograph.live.settings import Driver, Settings
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.status import read_status
-from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
+from hydrograph.live.structured import StructuredDriver, query_error
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import spark as spark_placement
@@ -141,7 +142,7 @@ def through_spark(history: History, placed: Local | Spark, session: SparkSession
     runner = Runner(Member(history.stepper(placed)), inputs, checkpoint, results, about={"query": "query"})
     runner.open()
     reachable = reachable_inputs(inputs, ["push:"] * len(inputs), logs, "fail")
-    driver = StructuredDriver(runner, inputs, reachable, session, str(root / "spark"))
+    driver = StructuredDriver(runner, inputs, reachable, session, root / "spark")
     query = driver.start()
     try:
         for arrivals in history.arrivals():

@@ -198,8 +198,7 @@ class Runner:
         now = self.clock()
         for arrival in arrivals:
             self._heard[arrival.name] = now
-        quiet = self.idle_after
-        idle = () if quiet is None else tuple(sorted(name for name, at in self._heard.items() if now - at > quiet))
+        idle = () if self.idle_after is None else self._idle(now - self.idle_after, arrivals)
         before = self.batch
         unchanged = ended == before.ended and idle == before.idle
         if not arrivals and (unchanged or (not before.end and not ended)):
@@ -332,10 +331,24 @@ class Runner:
 
     def _is_over(self, each: Input, arrivals: Sequence[Arrival]) -> bool:
         """Tell whether a source has ended and all of it has been read, with these arrivals."""
-        if not each.source.finished():
-            return False
+        return each.source.finished() and self._is_read(each, arrivals)
+
+    def _is_read(self, each: Input, arrivals: Sequence[Arrival]) -> bool:
+        """Tell whether nothing has come that is not read, with these arrivals."""
         ends = [arrival.end for arrival in arrivals if arrival.name == each.name]
         return max(ends, default=self.batch.end.get(each.name, 0)) >= each.source.end()
+
+    def _idle(self, since: float, arrivals: Sequence[Arrival]) -> tuple[Partition, ...]:
+        """Return the partitions that have been silent since a time.
+
+        What has come but is not read yet is no silence: the driver was busy with a batch, or reads no more at once.
+        """
+        silent = [each for each in self.inputs if self._heard[each.name] < since and self._is_read(each, arrivals)]
+        return tuple(sorted(each.name for each in silent))
+
+    def check_lease(self) -> None:
+        """Raise FencedError if another driver has taken over."""
+        self._lease.check()
 
     @property
     def epoch(self) -> int:
