@@ -126,12 +126,17 @@ class LiveQuery:
         return Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static))
 
     def _move(self) -> None:
-        """Let Spark evaluate queries whose windows have outgrown the driver. No report is lost: the state stays."""
+        """Let Spark evaluate queries for which the driver is too small or slow. No report is lost: the state stays."""
+        members, paces = self.runner.members, self.runner.paces
+        reasons = {name: self._places.outgrown(member.stepper, member.state) for name, member in members.items()}
+        if not any(reasons.values()):
+            here = {name: (member.stepper, paces[name]) for name, member in members.items() if name in paces}
+            reasons = dict([late]) if (late := self._places.overtaken(here)) is not None else {}
         moved = {}
-        for name, member in self.runner.members.items():
-            stepper = member.stepper
-            if self._places.is_outgrown(stepper, member.state):
-                moved[name] = Stepper(stepper.query, stepper.static, self._places.on_spark(name))
+        for name, reason in reasons.items():
+            if reason is not None:
+                stepper = members[name].stepper
+                moved[name] = Stepper(stepper.query, stepper.static, self._places.on_spark(name, reason))
         if moved:
             self.runner.place(moved)
 
@@ -370,6 +375,7 @@ class LiveQuery:
             placement = "local" if isinstance(member.stepper.placed, Local) else "spark"
             queries[name] = query_status(member.record, member.state, member.stepper.query.version, placement)
             queries[name]["evaluation"] = member.stepper.evaluation
+            queries[name]["placed"] = self._places.reason(name)
         return {
             "query": self.name,
             "pid": os.getpid(),

@@ -27,6 +27,7 @@ from hydrograph.live.inputs import Input
 from hydrograph.live.journal import KEPT, Found, Journal
 from hydrograph.live.lease import Lease
 from hydrograph.live.member import Member
+from hydrograph.live.pace import Pace
 from hydrograph.live.progress import Progress, Stopwatch
 from hydrograph.live.record import Batch, Enrolled, Outcome, Record
 from hydrograph.live.sink import SegmentSink
@@ -71,6 +72,8 @@ class Runner:
     failed: Mapping[str, str] = field(init=False, default_factory=dict)
     """Queries that could not be answered and run no more, with the reason."""
     progress: Progress = field(init=False, default_factory=Progress)
+    paces: dict[str, Pace] = field(init=False, default_factory=dict)
+    """Whether each query keeps up, since it is evaluated where it is."""
     _lease: Lease = field(init=False)
     _journal: Journal = field(init=False)
     _sink: SegmentSink | None = field(init=False, default=None)
@@ -174,6 +177,7 @@ class Runner:
         self._change(members, replaced)
 
     def _change(self, members: Mapping[str, Member], renewed: Collection[str] = ()) -> None:
+        self.paces.clear()  # other queries, or others of their names
         watch = Stopwatch()
         batch = self._decided(members, [], self.batch.idle, self.batch.ended, renewed)
         self._begin(batch, watch)
@@ -181,6 +185,7 @@ class Runner:
 
     def place(self, steppers: Mapping[str, Stepper]) -> None:
         """Let queries be evaluated elsewhere from now on: nothing that is recorded changes."""
+        self.paces.clear()  # those that stay have the driver for themselves
         self.members = {
             name: replace(member, stepper=steppers.get(name, member.stepper)) for name, member in self.members.items()
         }
@@ -262,6 +267,7 @@ class Runner:
         units: list[Unit] = []
         results = self._abreast.start(members, arrivals, batch.decisions)
         for name, member in members.items():
+            begun = self.clock()
             try:
                 state, found, record = results[name]()
             except (HydrographError, duckdb.Error, MemoryError) as error:
@@ -271,6 +277,7 @@ class Runner:
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:500]
                 continue
             after[name] = replace(member, state=state, record=record)
+            self.paces.setdefault(name, Pace()).worked(1000 * (self.clock() - begun), record.last)
             units += found
         watch.lap("execute")
         self._lease.check()

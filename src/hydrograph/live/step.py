@@ -265,6 +265,11 @@ class Stepper:
         return 0 if kept is None else kept.rows
 
     @property
+    def keeps_rows(self) -> bool:
+        """Whether rows are kept from report to report; nobody knows before the first element."""
+        return self._evaluator is None or self._evaluator.incremental is not None
+
+    @property
     def evaluation(self) -> str:
         """How reports are evaluated, for people."""
         return "waits for its first element" if self._evaluator is None else self._evaluator.evaluation
