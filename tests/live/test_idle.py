@@ -57,7 +57,7 @@ def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
     sources[QUICK].there = sources[SLOW].there = 2
     now = 10.0
     assert runner.arrived([quick[1]], Stopwatch())
-    assert runner.batch.idle == ()
+    assert [*runner.batch.idle] == []
     assert runner.arrived([slow[1]], Stopwatch())
     counts = runner.members["query"].record.counts
     assert (counts.used, counts.late_dropped) == (4, 0)
@@ -65,5 +65,5 @@ def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
     sources[QUICK].there = 3
     now = 20.0
     assert runner.once()
-    assert runner.batch.idle == (SLOW.value,)
+    assert [*runner.batch.idle] == [SLOW.value]
     assert runner.members["query"].record.reports > 0

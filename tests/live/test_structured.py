@@ -309,7 +309,8 @@ def laid(
         replay = stack.enter_context(Local(threads=1, small=True))
         lanes = []
         for history in histories:
-            where = Spark(session, moving=True) if on_spark(history.case.seed) else Local(threads=1, small=True)
+            far = on_spark(history.case.seed)
+            where: Local | Spark = Spark(session, moving=True) if far else Local(threads=1, small=True)
             expected = replayed(history.case, replay, name_of(history))
             lanes.append(Lane(history, stack.enter_context(where), root, expected))
         yield lanes
