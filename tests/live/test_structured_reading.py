@@ -90,7 +90,7 @@ def test_a_restart_begins_where_the_record_ends_and_not_where_the_log_did(
         assert first.trigger()
     first.live.close()
     kept = min((tmp_path / "checkpoint" / "sources").rglob("*.log"))
-    assert int(kept.stem) > 0  # the log has forgotten its beginning
+    assert int(kept.name.partition(".")[0]) > 0  # the log has forgotten its beginning
     second = asking(tmp_path, "push:")
     assert second.at == {"0": first.driver.runner.batch.end[STREAM]}
     assert not second.trigger()
