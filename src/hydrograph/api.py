@@ -24,7 +24,7 @@ from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.runner import Out
-from hydrograph.live.settings import Driver, Settings
+from hydrograph.live.settings import Driver, Settings, Tracking
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
@@ -101,6 +101,7 @@ class Query:
         sync: bool = False,
         placement: str = "auto",
         driver: str = "loop",
+        progress: str = "async",
         master: str | None = None,
         memory: str | None = None,
         session: SparkSession | None = None,
@@ -112,7 +113,8 @@ class Query:
         once, and `on_unit` too, except that it may get the last ones again after a crash. `lateness` is how many
         milliseconds late elements still count, `idle` after how many seconds a silent stream is not waited for, and
         times more than `max_ahead` milliseconds in the future are held back. With the `driver` spark, or the placement
-        spark, Structured Streaming reads the sources and calls the query.
+        spark, Structured Streaming reads the sources and calls the query; with the `progress` sync it writes down each
+        batch of its own before the next, and not behind.
         """
         pairs = streams.items() if isinstance(streams, Mapping) else streams
         settings = Settings(
@@ -124,6 +126,7 @@ class Query:
             sync=sync,
             placement=_placement(placement),
             driver=Driver(driver),
+            progress=Tracking(progress),
             master=master,
             memory=memory,
             session=session,

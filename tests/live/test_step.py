@@ -14,8 +14,9 @@ from hydrograph.bench.engines.replay import encode_elements, encode_triples
 from hydrograph.bench.oracle.cases import Case
 from hydrograph.bench.oracle.draws import Shape, random_stream
 from hydrograph.language import parse
+from hydrograph.live import quarantine
 from hydrograph.live.arrivals import Arrival, partition_of
-from hydrograph.live.record import Record
+from hydrograph.live.record import Outcome, Record, read_outcome, written
 from hydrograph.live.state import State
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.watermark import Lateness
@@ -59,11 +60,13 @@ class Played:
         self.stepper = Stepper(registered, StaticGraphs(), placed)
         self.state, self.record = State(), Record()
         self.reports: list[Report] = []
+        self.log: list[Arrival] = []
 
     def take(self, *elements: Element, stream: Iri = STREAM, idle: Sequence[str] = (), end: bool = False) -> None:
         start = self.record.decision.end.get(partition_of(stream), 0)
         table = encode_elements(elements) if elements else None
         arrivals = [] if table is None else [Arrival(stream, table, start, start + len(elements))]
+        self.log += arrivals
         ended = [partition_of(each) for each in self.streams] if end else []
         decision = self.stepper.decide(self.state, arrivals, self.record, idle=idle, ended=ended)
         self.state, units, self.record = self.stepper.work(self.state, arrivals, self.record, decision)
@@ -239,3 +242,90 @@ def test_an_element_that_comes_again_is_one_row(placed: Local) -> None:
     played.take(element(30, 2))
     assert played.seen()[0] == (10, ["e0"])
     assert isinstance(played.state.rows(STREAM), pa.Table)
+
+
+AHEAD = 1_000
+"""Further than any element is believed to be; every 5 ms until there are a report when it is."""
+
+
+def poisoned(placed: Local) -> Played:
+    """Return a query that has seen one element far ahead, and many windows since."""
+    played = Played(placed, lateness=Lateness(delay=5, max_ahead=100))
+    played.take(element(0, 0))
+    played.take(element(AHEAD, 1))
+    for t in range(3, 600, 3):
+        played.take(element(t, t))
+    return played
+
+
+def restarted(played: Played) -> Played:
+    """Let a query go on from what a checkpoint has of it: its record, and a log that begins where that says."""
+    outcome = Outcome(records={"query": played.record})
+    played.record = read_outcome(written(outcome, {}), {}).records["query"]
+    name = STREAM.value
+    oldest = played.record.oldest[name]
+    log = [arrival for arrival in played.log if arrival.start >= oldest]
+    played.state = played.stepper.rebuilt(played.record, log)
+    return played
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_element_that_is_held_back_does_not_keep_the_log(restart: bool, placed: Local) -> None:
+    played = poisoned(placed)
+    assert played.record.decision.held_back == {STREAM.value: (1,)}
+    assert played.state.size < 60
+    assert played.record.oldest[STREAM.value] > 150
+    if restart:
+        restarted(played)
+    for number in range(3):
+        assert played.record.decision.held_back
+        played.take(element(AHEAD + number, 1_000 + number))
+    assert not played.record.decision.held_back
+    assert [each.waits for each in played.record.carried] == [False]  # believed, but the log has forgotten it
+    if restart:
+        restarted(played)
+    played.take(end=True)
+    assert played.seen()[-1][1] == ["e1", "e1000", "e1001", "e1002"]
+    assert played.record.counts.total == played.record.counts.used == 200 + 4
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_what_is_believed_soon_is_in_the_log_like_any_other(restart: bool, placed: Local) -> None:
+    played = Played(placed, lateness=Lateness(delay=5, max_ahead=100, agreeing=1))
+    played.take(element(0, 0))
+    played.take(element(500, 1), element(2, 2))
+    played.take(element(501, 3))
+    assert played.record.carried == ()
+    if restart:
+        restarted(played)
+    played.take(end=True)
+    assert played.seen()[-1] == (510, ["e1", "e3"])
+
+
+def test_few_elements_are_held_back_and_the_others_are_rejected(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quarantine, "MOST", 10)
+    played = Played(placed, lateness=Lateness(delay=5, max_ahead=20))
+    played.take(element(0, 0))
+    for number in range(1, 21):
+        played.take(element(3 * number, number), element(AHEAD + 30 * number, 1_000 + number))
+    assert played.record.decision.held_back == {STREAM.value: tuple(range(1_011, 1_021))}
+    assert (played.record.counts.rejected, played.record.counts.used) == (10, 21)
+    # Those that were refused and still stand in the log stay so when time comes to where they were.
+    played.take(*(element(AHEAD + 30 * 18 + 5 + number, 2_000 + number) for number in range(4)))
+    assert played.record.decision.held_back == {STREAM.value: (1_019, 1_020)}
+    state = set(played.state.rows(STREAM).column("seq").to_pylist())
+    restarted(played)
+    assert set(played.state.rows(STREAM).column("seq").to_pylist()) == state
+    played.take(end=True)
+    shown = {name for _, names in played.seen() for name in names}
+    assert not shown & {f"e{number}" for number in range(1_001, 1_011)}
+    assert played.record.counts.total + 2 == 21 + 20 + 4  # two are ahead still
+
+
+def test_one_that_is_alone_with_its_time_does_not_keep_others_from_being_believed(placed: Local) -> None:
+    played = Played(placed, lateness=Lateness(max_ahead=100, agreeing=2))
+    played.take(element(1, 0))
+    played.take(element(500, 1))
+    played.take(element(10_000, 2), element(10_001, 3), element(10_002, 4), element(20_000, 5))
+    assert played.record.decision.held_back == {STREAM.value: (5,)}
+    assert played.record.decision.newest == {STREAM.value: 10_002}

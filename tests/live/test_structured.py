@@ -1,12 +1,17 @@
 """Spark Structured Streaming as the driver: the same units, in both placements, also after a restart.
 
-HYDROGRAPH_SPARK_HISTORIES sets how many random histories run in each placement; a failure names its seed.
+HYDROGRAPH_SPARK_HISTORIES sets how many random histories run in each placement in the slow tests; a failure names its
+seed.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -16,17 +21,21 @@ from live_histories import History, random_history, replayed
 
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
+from hydrograph.live import journal, log, runner
+from hydrograph.live.arrivals import Arrival
 from hydrograph.live.files import LocalFiles
 from hydrograph.live.inputs import Input
 from hydrograph.live.member import Member
 from hydrograph.live.query import LiveQuery
+from hydrograph.live.reading import reachable_inputs
 from hydrograph.live.runner import Runner
-from hydrograph.live.settings import Driver, Settings
+from hydrograph.live.settings import Driver, Settings, Tracking
 from hydrograph.live.sink import read_units
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.status import read_status
-from hydrograph.live.structured import StructuredDriver, query_error, reachable_inputs
+from hydrograph.live.step import Stepper
+from hydrograph.live.structured import StructuredDriver, query_error
 from hydrograph.live.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import spark as spark_placement
@@ -70,24 +79,80 @@ def test_spark_drives_the_step_and_a_restart_goes_on(tmp_path: Path, spark: Spar
 
 
 @pytest.mark.spark
-def test_sent_elements_come_through_spark(tmp_path: Path, spark: SparkSession) -> None:
+def test_sent_elements_come_through_spark_also_when_the_log_has_forgotten_its_beginning(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "_SEGMENT", 4_000)
+    for module in (journal, runner):
+        monkeypatch.setattr(module, "KEPT", 2)
+    site = Site(tmp_path, seed=4, files=8)
+    site.lines.sort(key=lambda line: int(line.partition("\t")[0]))
+    settings = {
+        "checkpoint": tmp_path / "checkpoint",
+        "results": tmp_path / "results",
+        "driver": Driver.SPARK,
+        "placement": "local",
+        "session": spark,
+    }
+    live = api.query(QUERY).start({STREAM: "push:"}, **settings)
+    for at in range(0, 60, 3):
+        before = live.status()["batch"]
+        live.streams[STREAM].send_lines(site.lines[at : at + 3])
+        until(lambda before=before: live.status()["batch"] > before, live)  # type: ignore[misc]
+    live.stop()
+    first = min((tmp_path / "checkpoint" / "sources").rglob("*.log"))
+    assert int(first.name.partition(".")[0]) > 0
+    live = api.query(QUERY).start({STREAM: "push:"}, **settings)
+    live.streams[STREAM].send_lines(site.lines[60:])
+    live.streams[STREAM].end()
+    assert live.wait(120)
+    assert site.found() == site.expected()
+    assert [each.name for each in (tmp_path / "checkpoint" / "spark").iterdir()] == [f"{2:08d}"]
+
+
+@pytest.mark.spark
+def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    site = Site(tmp_path, seed=5, files=4)
+    site.give(4)
+    made = """REGISTER RSTREAM <urn:made> AS CONSTRUCT { ?a <urn:at> ?room }
+    FROM NAMED WINDOW <urn:w> ON <http://example.org/visits> [RANGE 1s STEP 1s]
+    { WINDOW <urn:w> { ?a <http://example.org/detectedAt> ?room } }"""
+    making = api.query(made).start(
+        {STREAM: str(tmp_path / "in")}, checkpoint=tmp_path / "making", results=tmp_path / "results", lateness=300
+    )
+    assert making.wait(60)
     units: list[str] = []
-    live = api.query(QUERY).start(
-        {STREAM: "push:"},
+    count = """SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <urn:w> ON <urn:made> [RANGE 2s STEP 2s]
+    { WINDOW <urn:w> { ?s ?p ?o } }"""
+    live = api.query(count).start(
+        {"urn:made": f"results:{tmp_path / 'results'}"},
         checkpoint=tmp_path / "checkpoint",
         driver=Driver.SPARK,
+        progress=Tracking.SYNC,
         placement="local",
         session=spark,
         on_unit=lambda unit: units.append(unit.text),
     )
-    site = Site(tmp_path, seed=4, files=3)
-    site.lines.sort(key=lambda line: int(line.partition("\t")[0]))
-    stream = live.streams[STREAM]
-    for line in site.lines:
-        stream.send_lines([line])
-    stream.end()
-    assert live.wait(120)
-    assert units == site.expected()
+    until(lambda: len(units) >= 2, live)
+    live.stop()
+    own = tmp_path / "checkpoint" / "spark" / f"{1:08d}" / "progress"
+    batches = {each.name for each in (own / "offsets").iterdir() if each.name.isdigit()}
+    assert "0" in batches
+    # Written with each batch: a batch that is stopped in the middle has no commit.
+    commits = {each.name for each in (own / "commits").iterdir() if each.name.isdigit()}
+    assert len(batches) - len(commits) <= 1
+    assert live.status()["used"] == len(site.found())
+
+
+def until(done: Callable[[], bool], live: LiveQuery) -> None:
+    """Wait until something is so while a query runs."""
+    for _ in range(1_200):
+        if done():
+            return
+        assert not live.wait(0.05), "it has come to its end before"
+    pytest.fail("it does not come about")
 
 
 @pytest.mark.spark
@@ -125,74 +190,155 @@ def test_a_query_that_outgrows_the_driver_moves_to_spark(tmp_path: Path, spark: 
 
 
 HISTORIES = int(os.environ.get("HYDROGRAPH_SPARK_HISTORIES", "20"))
-QUICK = [("local", 1), ("spark", 5)]
-"""A placement and a seed each that also run in the quick tests."""
+QUICK = 20
+"""Random histories of few batches that run in the quick tests, each fourth of them with Spark as its placement."""
+ONE_BY_ONE = 24
+"""That of them, of twelve elements, which comes element by element."""
 
 
-def through_spark(history: History, placed: Local | Spark, session: SparkSession, root: Path) -> list[str]:
-    """Return what Structured Streaming makes of a history: it cuts into batches as it finds what has come so far."""
-    rng = Random(f"spark {history.case.seed}")
-    inputs, logs = [], []
-    for number, stream in enumerate(history.streams):
-        logs.append(str(root / f"log{number}"))
-        inputs.append(Input(stream, open_source(stream, "push:", LocalFiles(Path(logs[-1])))))
-    by_stream = {each.stream: each.source for each in inputs}
-    results, checkpoint = LocalFiles(root / "results"), LocalFiles(root / "checkpoint")
-    runner = Runner(Member(history.stepper(placed)), inputs, checkpoint, results, about={"query": "query"})
-    runner.open()
-    reachable = reachable_inputs(inputs, ["push:"] * len(inputs), logs, "fail")
-    driver = StructuredDriver(runner, inputs, reachable, session, str(root / "spark"))
-    query = driver.start()
-    try:
-        for arrivals in history.arrivals():
-            for arrival in arrivals:
-                source = by_stream[arrival.stream]
-                assert isinstance(source, LoggedSource)
-                # As the case numbers them: what replay says of an element is said of the same one.
-                source.log.append(arrival.events, arrival.end)
-            time.sleep(rng.choice((0.0, 0.0, 0.3)))  # so that Spark sees some alone, and some together
-        for source in by_stream.values():
+@dataclass(slots=True)
+class Lane:
+    """A history beside others in one driver: a query with partitions of its own, and what replay makes of it."""
+
+    history: History
+    placed: Local | Spark
+    root: Path
+    expected: list[str]
+    inputs: list[Input] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Open a log for each stream; the number of the partition keeps streams of one name apart."""
+        self.inputs = []
+        for stream in self.history.streams:
+            files = LocalFiles(Path(self.log_of(stream)))
+            self.inputs.append(Input(stream, open_source(stream, "push:", files), self.history.case.seed))
+
+    def log_of(self, stream: Iri) -> str:
+        return str(self.root / f"{self.history.case.seed} {self.history.streams.index(stream)}")
+
+    @property
+    def name(self) -> str:
+        return name_of(self.history)
+
+    def member(self) -> Member:
+        partitions = tuple(each.name for each in self.inputs)
+        registered = replace(self.history.registered(), name=self.name, partitions=partitions)
+        return Member(Stepper(registered, self.history.static(), self.placed))
+
+    def send(self, arrivals: Sequence[Arrival]) -> None:
+        by_stream = {each.stream: each.source for each in self.inputs}
+        for arrival in arrivals:
+            source = by_stream[arrival.stream]
             assert isinstance(source, LoggedSource)
-            source.finish()
-        deadline = time.monotonic() + 120
-        while not runner.is_over:
+            # As the case numbers them: what replay says of an element is said of the same one.
+            source.log.append(arrival.events, arrival.end)
+
+    def finish(self) -> None:
+        for each in self.inputs:
+            assert isinstance(each.source, LoggedSource)
+            each.source.finish()
+
+
+def name_of(history: History) -> str:
+    return f"query{history.case.seed}"
+
+
+def through_spark(lanes: Sequence[Lane], session: SparkSession, root: Path, hasty: Random | None = None) -> int:
+    """Let Structured Streaming work off histories side by side, and compare; return how many reports there were.
+
+    What comes together is a batch, unless somebody is `hasty`: then it is up to Spark which it finds together.
+    """
+    inputs = [each for lane in lanes for each in lane.inputs]
+    logs = [lane.log_of(each.stream) for lane in lanes for each in lane.inputs]
+    results, checkpoint = LocalFiles(root / "results"), LocalFiles(root / "checkpoint")
+    many = Runner(lanes[0].member(), inputs, checkpoint, results, about={"query": lanes[0].name})
+    many.open()
+    for lane in lanes[1:]:
+        many.add(lane.member())
+    begun = many.batch.number
+    reachable = reachable_inputs(inputs, ["push:"] * len(inputs), logs, "fail")
+    driver = StructuredDriver(many, inputs, reachable, session, root / "spark")
+    query = driver.start()
+    deadline = time.monotonic() + 600
+
+    def wait(done: Callable[[], bool]) -> None:
+        while not done():
             if not query.isActive:
-                raise query_error(query)
-            assert time.monotonic() < deadline, f"seed {history.case.seed} does not end"
+                raise driver.failure or query_error(query)
+            assert time.monotonic() < deadline, "it does not come to its end"
             driver.tick()
-            time.sleep(0.02)
+            time.sleep(0.005)
+
+    def caught_up() -> bool:
+        return all(many.batch.end.get(each.name, 0) == each.source.end() for each in inputs)
+
+    try:
+        batches = [*zip_longest(*(lane.history.arrivals() for lane in lanes), fillvalue=())]
+        for together in batches:
+            for lane, arrivals in zip(lanes, together, strict=True):
+                lane.send(arrivals)
+            if hasty is None or hasty.random() < 0.5:
+                wait(caught_up)
+        for lane in lanes:
+            lane.finish()
+        wait(lambda: many.is_over)
     finally:
         driver.stop(query)
+        many.close()
         results.close()
         checkpoint.close()
-    elements = sum(len(history.case.elements[stream]) for stream in history.streams)
-    counts = runner.members["query"].record.counts
-    assert (counts.total, counts.late_partial, counts.late_dropped) == (elements, 0, 0), history.case.seed
-    return [text for _, text in read_units(results, runner.segments)]
+    if hasty is None:
+        assert many.batch.number - begun >= sum(map(any, batches)), "what came alone was not worked off alone"
+    units = [*read_units(results, many.segments)]
+    for lane in lanes:
+        seed, case = lane.history.case.seed, lane.history.case
+        elements = sum(len(case.elements[stream]) for stream in lane.history.streams)
+        counts = many.members[lane.name].record.counts
+        assert (counts.total, counts.late_partial, counts.late_dropped) == (elements, 0, 0), seed
+        found = [text for key, text in units if key.query == lane.name]
+        assert found == lane.expected, f"seed {seed}, {type(lane.placed).__name__}\n{case}"
+    return len(units)
 
 
-def check(seed: int, placement: str, session: SparkSession, root: Path) -> int:
-    history = random_history(seed)
-    with Local(threads=1, small=True) as local, Spark(session, moving=True) as spark:
-        expected = replayed(history.case, local)
-        local.forget()
-        found = through_spark(history, spark if placement == "spark" else local, session, root)
-    assert found == expected, f"seed {seed}, {placement}\n{history.case}"
-    return len(found)
+@contextmanager
+def laid(
+    histories: Sequence[History], session: SparkSession, root: Path, on_spark: Callable[[int], bool]
+) -> Iterator[list[Lane]]:
+    """Lay histories side by side, each in a place of its own."""
+    with ExitStack() as stack:
+        replay = stack.enter_context(Local(threads=1, small=True))
+        lanes = []
+        for history in histories:
+            where: Local | Spark
+            if on_spark(history.case.seed):
+                where = stack.enter_context(Spark(session, moving=True))
+            else:
+                where = stack.enter_context(Local(threads=1, small=True))
+            expected = replayed(history.case, replay, name_of(history))
+            lanes.append(Lane(history, where, root, expected))
+        yield lanes
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("placement", "seed"), QUICK)
-def test_a_random_history_gives_on_spark_what_replay_gives(
-    placement: str, seed: int, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+def test_random_histories_side_by_side_give_on_spark_what_replay_gives(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_placement, "_SMALL", 0)  # as windows of many rows
-    assert check(seed, placement, spark, tmp_path)
+    drawn = (random_history(seed) for seed in range(100))
+    every = [*islice((history for history in drawn if 3 <= len(history.batches) <= 9), QUICK)]
+    on_spark = {history.case.seed for history in every[::4]}
+    at = [history.case.seed for history in every].index(ONE_BY_ONE)
+    every[at] = random_history(ONE_BY_ONE, one_by_one=True)
+    assert [sum(map(len, batch.values())) for batch in every[at].batches] == [1] * 12
+    with laid(every, spark, tmp_path, on_spark.__contains__) as lanes:
+        assert [type(lane.placed) for lane in lanes].count(Spark) == QUICK // 4
+        assert through_spark(lanes, spark, tmp_path) > QUICK
 
 
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("placement", ["local", "spark"])
 def test_random_histories_give_on_spark_what_replay_gives(placement: str, tmp_path: Path, spark: SparkSession) -> None:
-    reports = sum(check(seed, placement, spark, tmp_path / str(seed)) for seed in range(HISTORIES))
-    assert reports > HISTORIES
+    every = [random_history(seed) for seed in range(HISTORIES)]
+    with laid(every, spark, tmp_path, lambda _: placement == "spark") as lanes:
+        assert through_spark(lanes, spark, tmp_path, Random(placement)) > HISTORIES

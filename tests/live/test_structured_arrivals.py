@@ -9,7 +9,8 @@ from typing import Any, cast
 import pyarrow as pa
 
 from hydrograph.live.arrivals import Arrival
-from hydrograph.live.structured import ROWS, StructuredDriver
+from hydrograph.live.reading import ROWS
+from hydrograph.live.structured import StructuredDriver
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
 

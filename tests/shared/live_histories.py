@@ -106,11 +106,11 @@ def cut(case: Case, rng: Random, *, one_by_one: bool = False, lateness: Lateness
     return History(case, tuple(batches), lateness or Lateness(delay=rng.choice((DISORDER, DISORDER, DISORDER + 4))))
 
 
-def replayed(case: Case, placed: Local | Spark) -> list[str]:
-    """Return what replay reports, line by line."""
+def replayed(case: Case, placed: Local | Spark, name: str = "query") -> list[str]:
+    """Return what replay reports, line by line, under the name of the query."""
     if isinstance(placed, Local):
         placed.forget()
-    return [report.json("query") for report in reports_any(case, placed)]
+    return [report.json(name) for report in reports_any(case, placed)]
 
 
 def lived(history: History, placed: Local | Spark) -> tuple[list[str], Record]:

@@ -19,6 +19,7 @@ from hydrograph.cli.texts import argument_text, query_text, text_argument
 from hydrograph.compile.print import Target
 from hydrograph.language import dialect_of
 from hydrograph.live.evaluate import evaluation_of
+from hydrograph.live.places import placement_of
 from hydrograph.runtime.explain import kernels_in_words, windows_in_words
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.streams.sources import open_stream
@@ -101,7 +102,7 @@ def _sections(text: str, language: str, query: api.Query, t0: int | None) -> dic
         "spark-sql": spark,
         "duckdb-sql": duckdb,
         "kernels": kernels_in_words(duckdb),
-        "live": evaluation_of(planned),
+        "live": f"{(evaluated := evaluation_of(planned))}\nplacement: {placement_of(evaluated)}",
     }
 
 

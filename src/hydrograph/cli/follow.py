@@ -18,7 +18,7 @@ from hydrograph import api
 from hydrograph.errors import UsageError
 from hydrograph.live.metrics import MetricsServer
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.settings import Driver
+from hydrograph.live.settings import Driver, Tracking
 from hydrograph.live.units import Unit
 from hydrograph.streams.static import StaticGraphs
 
@@ -37,6 +37,7 @@ class Follow:
     max_ahead: int | None
     metrics: int | None
     driver: str
+    progress: str
     sync: bool
 
 
@@ -60,11 +61,17 @@ def follow_options(function: F) -> F:
             default=Driver.LOOP.value,
             help="With --follow: who reads the sources; spark is Structured Streaming.",
         ),
+        click.option(
+            "--progress",
+            type=click.Choice([each.value for each in Tracking]),
+            default=Tracking.ASYNC.value,
+            help="With --follow: whether Spark writes its own progress behind the batches, or with each.",
+        ),
         click.option("--sync", is_flag=True, help="With --follow: wait for the disk; survives a loss of power."),
     ]
 
     def wrapped(**given: Any) -> Any:
-        names = ("checkpoint", "results", "lateness", "idle", "max_ahead", "metrics", "driver", "sync")
+        names = ("checkpoint", "results", "lateness", "idle", "max_ahead", "metrics", "driver", "progress", "sync")
         record = Follow(**{name: given.pop(name) for name in names})
         follows = given.pop("follow")
         if not follows and (said := _says(record)) is not None:
@@ -90,6 +97,7 @@ def _says(follow: Follow) -> str | None:
         "--max-ahead": follow.max_ahead,
         "--metrics": follow.metrics,
         "--driver": None if follow.driver == Driver.LOOP else follow.driver,
+        "--progress": None if follow.progress == Tracking.ASYNC else follow.progress,
         "--sync": follow.sync or None,
     }
     return next((name for name, value in given.items() if value is not None), None)
@@ -171,6 +179,7 @@ def follow_query(
             sync=follow.sync,
             placement=placement,
             driver=follow.driver,
+            progress=follow.progress,
             master=master,
             memory=memory,
         )

@@ -49,6 +49,8 @@ Timing: TypeAlias = tuple[int, Instant, int | None]
 """Rank and time of a report, and the element that made it alone."""
 _MANY = 2**40
 """More reports than one step can have, and a bucket of time that holds all of it."""
+INCREMENTAL = "incremental"
+"""What `evaluation` begins with where rows are kept."""
 _EVERY = Grid(1, 1, align=Align.CLOSE, t0=-1)
 """Reports of which each may be any number: those of instants that elements make, see `moments`."""
 
@@ -160,7 +162,7 @@ class Evaluator:
     def evaluation(self) -> str:
         """How reports are evaluated, for people."""
         if self.incremental is not None:
-            return f"incremental: {self.incremental.explained()}"
+            return f"{INCREMENTAL}: {self.incremental.explained()}"
         return f"whole windows: {self._why_whole}"
 
     def _facts(self, making: SetMaking) -> Facts:

@@ -7,6 +7,7 @@ its end, and is checked line by line by whoever reads it.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -227,6 +228,7 @@ class RemoteFiles:
         """Keep files below `root`."""
         self._system = system
         self._root = PurePosixPath(root)
+        self._own = secrets.token_hex(8)
 
     def _path(self, name: str) -> str:
         return str(self._root / name)
@@ -245,13 +247,17 @@ class RemoteFiles:
         """Write a whole file; it appears complete or not at all."""
         path = PurePosixPath(self._path(name))
         self._system.create_dir(str(path.parent), recursive=True)
-        partial = str(path.with_name(f".{path.name}.partial"))
+        partial = str(path.with_name(f".{path.name}.partial-{self._own}"))
         with self._system.open_output_stream(partial) as stream:
             stream.write(data)
         self._system.move(partial, str(path))
 
     def claim(self, name: str, data: bytes) -> bool:
-        """Write a file that is not there yet; return False if it is. Arrow has no way to do both at once."""
+        """Write a file that is not there yet; return False if it is.
+
+        Arrow has no way to do both at once. Of two who claim a file at the same time the last one has it, and whoever
+        looks again knows: so `data` has to be its own for everybody.
+        """
         if self.size(name) is not None:
             return False
         self.write(name, data)

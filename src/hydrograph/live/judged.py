@@ -33,7 +33,7 @@ class Judged:
         for piece in pieces:
             rows = self._rows(stream, piece.events)
             if rows.num_rows:
-                kept.append(Piece.of(rows, piece.partition, piece.start))
+                kept.append(Piece.of(rows, piece.partition, piece.start, carried=piece.carried))
         return kept
 
     def _rows(self, stream: Iri, events: pa.Table) -> pa.Table:

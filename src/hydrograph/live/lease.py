@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from hydrograph.errors import RunError
 from hydrograph.live.files import Files
 
@@ -19,11 +21,17 @@ class Lease:
     def __init__(self, files: Files) -> None:
         """Take the lease from whoever has it."""
         self._files = files
+        # Where two drivers can claim the same number, since nothing is done at once there, only one of them is its own.
+        self._said = f"{secrets.token_hex(16)}\n".encode()
         self.epoch = self._newest() + 1
-        while not files.claim(f"{_DIRECTORY}/{self.epoch:08d}", b"%d\n" % self.epoch):
+        while not files.claim(self._name, self._said):
             self.epoch += 1
         for name in files.names(_DIRECTORY)[:-_KEPT]:
             files.remove(f"{_DIRECTORY}/{name}")
+
+    @property
+    def _name(self) -> str:
+        return f"{_DIRECTORY}/{self.epoch:08d}"
 
     def _newest(self) -> int:
         return max((int(name) for name in self._files.names(_DIRECTORY) if name.isdigit()), default=0)
@@ -34,4 +42,8 @@ class Lease:
         if newest != self.epoch:
             raise FencedError(
                 f"another driver has taken over this checkpoint (lease {newest}, this one has {self.epoch}); stopped"
+            )
+        if self._files.read(self._name) != self._said:
+            raise FencedError(
+                f"another driver has taken over this checkpoint (lease {newest}, at the same time as this one); stopped"
             )

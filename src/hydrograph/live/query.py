@@ -20,6 +20,7 @@ from hydrograph.live.inputs import Input, below, check_streams, log_name, open_i
 from hydrograph.live.member import Member
 from hydrograph.live.places import Places
 from hydrograph.live.progress import Stopwatch, query_status, together
+from hydrograph.live.reading import reachable_inputs
 from hydrograph.live.record import Enrolled
 from hydrograph.live.room import Room
 from hydrograph.live.roster import Definition, Roster, static_fingerprint
@@ -29,7 +30,7 @@ from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.status import STATUS
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.streams import LiveStream
-from hydrograph.live.structured import StructuredDriver, answering, query_error, reachable_inputs
+from hydrograph.live.structured import StructuredDriver, answering, own_directory, query_error
 from hydrograph.live.turns import Turns
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.given import Placement
@@ -125,12 +126,17 @@ class LiveQuery:
         return Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static))
 
     def _move(self) -> None:
-        """Let Spark evaluate queries whose windows have outgrown the driver. No report is lost: the state stays."""
+        """Let Spark evaluate queries for which the driver is too small or slow. No report is lost: the state stays."""
+        members, paces = self.runner.members, self.runner.paces
+        reasons = {name: self._places.outgrown(member.stepper, member.state) for name, member in members.items()}
+        if not any(reasons.values()):
+            here = {name: (member.stepper, paces[name]) for name, member in members.items() if name in paces}
+            reasons = dict([late]) if (late := self._places.overtaken(here)) is not None else {}
         moved = {}
-        for name, member in self.runner.members.items():
-            stepper = member.stepper
-            if self._places.is_outgrown(stepper, member.state):
-                moved[name] = Stepper(stepper.query, stepper.static, self._places.on_spark(name))
+        for name, reason in reasons.items():
+            if reason is not None:
+                stepper = members[name].stepper
+                moved[name] = Stepper(stepper.query, stepper.static, self._places.on_spark(name, reason))
         if moved:
             self.runner.place(moved)
 
@@ -203,25 +209,25 @@ class LiveQuery:
 
     def _run_on_spark(self) -> None:
         logs = [self._log_of(each) for each in self.inputs]
-        driver = StructuredDriver(
-            self.runner,
-            self.inputs,
-            reachable_inputs(self.inputs, self.urls, logs, self.settings.bad),
-            self._places.session(),
-            below(self.settings.checkpoint, f"spark/{self.runner.epoch:08d}"),
-        )
-        query = driver.start()
-        try:
-            while not self._stopping.is_set() and not self.runner.is_over:
-                if not query.isActive:
-                    raise driver.failure or query_error(query)
-                driver.between(self._turn)
-                driver.tick()
-                self._write_status()
-                self._woken.clear()
-                self._woken.wait(_WAIT)
-        finally:
-            driver.stop(query)
+        reachable = reachable_inputs(self.inputs, self.urls, logs, self.settings.bad)
+        with own_directory(self.checkpoint, self.runner.epoch) as directory:
+            driver = StructuredDriver(
+                self.runner, self.inputs, reachable, self._places.session(), directory, self.settings.progress
+            )
+            query = driver.start()
+            try:
+                while not self._stopping.is_set() and not self.runner.is_over:
+                    if not query.isActive:
+                        self.runner.check_lease()  # who has lost it may have lost Spark's directory with it
+                        raise driver.failure or query_error(query)
+                    driver.between(self._turn)
+                    driver.tick()
+                    self._write_status()
+                    # Not cleared before: what comes while a batch holds things up is told to Spark right after it.
+                    self._woken.wait(_WAIT)
+                    self._woken.clear()
+            finally:
+                driver.stop(query)
 
     def _log_of(self, each: Input) -> str:
         return below(self.settings.checkpoint, f"sources/{log_name(each.stream, each.number)}")
@@ -369,6 +375,7 @@ class LiveQuery:
             placement = "local" if isinstance(member.stepper.placed, Local) else "spark"
             queries[name] = query_status(member.record, member.state, member.stepper.query.version, placement)
             queries[name]["evaluation"] = member.stepper.evaluation
+            queries[name]["placed"] = self._places.reason(name)
         return {
             "query": self.name,
             "pid": os.getpid(),

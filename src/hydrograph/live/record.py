@@ -17,7 +17,7 @@ from hydrograph.live.arrivals import Partition
 from hydrograph.live.snapshot import NOTHING, Snapshot
 from hydrograph.temporal import Instant
 
-FORM = 3
+FORM = 4
 """The version of what is written."""
 
 
@@ -55,6 +55,8 @@ class Decision:
     ended: tuple[Partition, ...] = ()
     held_back: Mapping[Partition, tuple[int, ...]] = field(default_factory=dict)
     """The places in the log of elements whose time is not believed."""
+    refused: Mapping[Partition, tuple[int, ...]] = field(default_factory=dict)
+    """Those of elements that were held back and never will be believed, because there are too many."""
     watermark: Instant | None = None
     first: Instant | None = None
     """The earliest time that was believed so far."""
@@ -73,6 +75,19 @@ class Cut:
     t: Instant
     seq: int
     units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Rows that stand in the record, because the log may have forgotten them; see `quarantine`."""
+
+    partition: Partition
+    start: int
+    """The offset at which they stood."""
+    waits: bool
+    """Whether they are still held back."""
+    rows: tuple[tuple[Instant, int, str, str, str], ...]
+    """Time, place in the log, subject, predicate and object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +112,10 @@ class Record:
     reports: int = 0
     oldest: Mapping[Partition, int] = field(default_factory=dict)
     """The offsets from which the log has to be read again to know the state (S38)."""
+    carried: tuple[Carried, ...] = ()
+    """What belongs to the state and is not looked for in the log."""
+    refused: Mapping[Partition, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """Place and offset of elements that were refused, as long as the log is read again from before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +227,17 @@ def _record(given: dict[str, Any]) -> Record:
     given["cuts"] = {name: Cut(**cut) for name, cut in given["cuts"].items()}
     given["held"] = {name: (first, last) for name, (first, last) in given["held"].items()}
     given["late"] = tuple(given["late"])
+    given["carried"] = tuple(Carried(**{**each, "rows": tuple(map(tuple, each["rows"]))}) for each in given["carried"])
+    given["refused"] = {name: tuple((seq, at) for seq, at in each) for name, each in given["refused"].items()}
     return Record(**given)
 
 
 def _decision(given: dict[str, Any]) -> Decision:
-    held_back = {name: tuple(places) for name, places in given["held_back"].items()}
-    return Decision(**{**given, "idle": tuple(given["idle"]), "ended": tuple(given["ended"]), "held_back": held_back})
+    lists = {name: tuple(given[name]) for name in ("idle", "ended")}
+    places = {
+        name: {partition: tuple(each) for partition, each in given[name].items()} for name in ("held_back", "refused")
+    }
+    return Decision(**{**given, **lists, **places})
 
 
 def _opened(data: bytes, kind: str, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from hydrograph.live.inputs import Input
 from hydrograph.live.journal import KEPT, Found, Journal
 from hydrograph.live.lease import Lease
 from hydrograph.live.member import Member
+from hydrograph.live.pace import Pace
 from hydrograph.live.progress import Progress, Stopwatch
 from hydrograph.live.record import Batch, Enrolled, Outcome, Record
 from hydrograph.live.sink import SegmentSink
@@ -71,6 +72,8 @@ class Runner:
     failed: Mapping[str, str] = field(init=False, default_factory=dict)
     """Queries that could not be answered and run no more, with the reason."""
     progress: Progress = field(init=False, default_factory=Progress)
+    paces: dict[str, Pace] = field(init=False, default_factory=dict)
+    """Whether each query keeps up, since it is evaluated where it is."""
     _lease: Lease = field(init=False)
     _journal: Journal = field(init=False)
     _sink: SegmentSink | None = field(init=False, default=None)
@@ -174,6 +177,7 @@ class Runner:
         self._change(members, replaced)
 
     def _change(self, members: Mapping[str, Member], renewed: Collection[str] = ()) -> None:
+        self.paces.clear()  # other queries, or others of their names
         watch = Stopwatch()
         batch = self._decided(members, [], self.batch.idle, self.batch.ended, renewed)
         self._begin(batch, watch)
@@ -181,6 +185,7 @@ class Runner:
 
     def place(self, steppers: Mapping[str, Stepper]) -> None:
         """Let queries be evaluated elsewhere from now on: nothing that is recorded changes."""
+        self.paces.clear()  # those that stay have the driver for themselves
         self.members = {
             name: replace(member, stepper=steppers.get(name, member.stepper)) for name, member in self.members.items()
         }
@@ -198,8 +203,7 @@ class Runner:
         now = self.clock()
         for arrival in arrivals:
             self._heard[arrival.name] = now
-        quiet = self.idle_after
-        idle = () if quiet is None else tuple(sorted(name for name, at in self._heard.items() if now - at > quiet))
+        idle = () if self.idle_after is None else self._idle(now - self.idle_after, arrivals)
         before = self.batch
         unchanged = ended == before.ended and idle == before.idle
         if not arrivals and (unchanged or (not before.end and not ended)):
@@ -263,6 +267,7 @@ class Runner:
         units: list[Unit] = []
         results = self._abreast.start(members, arrivals, batch.decisions)
         for name, member in members.items():
+            begun = self.clock()
             try:
                 state, found, record = results[name]()
             except (HydrographError, duckdb.Error, MemoryError) as error:
@@ -272,6 +277,7 @@ class Runner:
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:500]
                 continue
             after[name] = replace(member, state=state, record=record)
+            self.paces.setdefault(name, Pace()).worked(1000 * (self.clock() - begun), record.last)
             units += found
         watch.lap("execute")
         self._lease.check()
@@ -332,10 +338,24 @@ class Runner:
 
     def _is_over(self, each: Input, arrivals: Sequence[Arrival]) -> bool:
         """Tell whether a source has ended and all of it has been read, with these arrivals."""
-        if not each.source.finished():
-            return False
+        return each.source.finished() and self._is_read(each, arrivals)
+
+    def _is_read(self, each: Input, arrivals: Sequence[Arrival]) -> bool:
+        """Tell whether nothing has come that is not read, with these arrivals."""
         ends = [arrival.end for arrival in arrivals if arrival.name == each.name]
         return max(ends, default=self.batch.end.get(each.name, 0)) >= each.source.end()
+
+    def _idle(self, since: float, arrivals: Sequence[Arrival]) -> tuple[Partition, ...]:
+        """Return the partitions that have been silent since a time.
+
+        What has come but is not read yet is no silence: the driver was busy with a batch, or reads no more at once.
+        """
+        silent = [each for each in self.inputs if self._heard[each.name] < since and self._is_read(each, arrivals)]
+        return tuple(sorted(each.name for each in silent))
+
+    def check_lease(self) -> None:
+        """Raise FencedError if another driver has taken over."""
+        self._lease.check()
 
     @property
     def epoch(self) -> int:

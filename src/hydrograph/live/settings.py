@@ -20,6 +20,13 @@ class Driver(StrEnum):
     SPARK = "spark"
 
 
+class Tracking(StrEnum):
+    """When Spark writes down how far it has come: behind the batches, or with each of them."""
+
+    ASYNC = "async"
+    SYNC = "sync"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How a live query runs."""
@@ -36,6 +43,8 @@ class Settings:
     master: str | None = None
     memory: str | None = None
     driver: Driver = Driver.LOOP
+    progress: Tracking = Tracking.ASYNC
+    """What is recorded of a batch is the same either way: Spark's own progress is never gone by."""
     threads: int | None = None
     local_bytes: int | None = None
     """Bytes that a query may need in the driver before it moves to Spark, if it may; None is half of the memory.

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hydrograph.live.arrivals import Arrival, Partition
+from hydrograph.live.arrivals import Partition
 from hydrograph.live.runs import merge_newest
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
@@ -31,11 +31,13 @@ class Piece:
     partition: Partition
     start: int
     newest: Instant
+    carried: bool = False
+    """Whether the rows stand in the record, because the log may have forgotten them."""
 
     @classmethod
-    def of(cls, events: pa.Table, partition: Partition, start: int) -> Piece:
+    def of(cls, events: pa.Table, partition: Partition, start: int, *, carried: bool = False) -> Piece:
         """Return the rows as a piece."""
-        return cls(events, partition, start, int(pc.max(events.column("t")).as_py()))
+        return cls(events, partition, start, int(pc.max(events.column("t")).as_py()), carried)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +73,23 @@ class State:
         return State(kept, self.held_back)
 
     def oldest(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Return, for each partition, the offset of the oldest row that is needed; where it was read to if none is."""
+        """Return, for each partition, the offset of the oldest row that is needed; where it was read to if none is.
+
+        What is held back is not looked for in the log: it stands in the record, see `quarantine`.
+        """
         found = dict(ends)
-        for pieces in (*self.pieces.values(), *self.held_back.values()):
-            for piece in pieces:
-                found[piece.partition] = min(found.get(piece.partition, piece.start), piece.start)
+        for piece in (piece for pieces in self.pieces.values() for piece in pieces if not piece.carried):
+            found[piece.partition] = min(found.get(piece.partition, piece.start), piece.start)
         return found
 
 
 def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """Return the pieces of each partition with neighbours of like size as one."""
     merged: list[Piece] = []
-    for partition in dict.fromkeys(piece.partition for piece in pieces):
+    for kind in dict.fromkeys((piece.partition, piece.carried) for piece in pieces):
         own: list[Piece] = []
         for piece in pieces:
-            if piece.partition == partition:
+            if (piece.partition, piece.carried) == kind:
                 own.append(piece)
                 merge_newest(own, lambda each: each.events.num_rows, _both, _LEAST)
         merged += own
@@ -96,15 +100,15 @@ def _both(one: Piece, other: Piece) -> Piece:
     events = pa.concat_tables([one.events, other.events])
     if events.num_rows <= _SMALL:
         events = events.combine_chunks()
-    return Piece(events, one.partition, min(one.start, other.start), max(one.newest, other.newest))
+    return Piece(events, one.partition, min(one.start, other.start), max(one.newest, other.newest), one.carried)
 
 
-def parted(arrival: Arrival, held_back: tuple[int, ...]) -> tuple[pa.Table, pa.Table]:
-    """Return the rows of an arrival that count, and those of elements that are held back."""
-    if not held_back:
-        return arrival.events, arrival.events.slice(0, 0)
-    held = pc.is_in(arrival.events.column("seq"), pa.array(held_back, pa.int64()))
-    return arrival.events.filter(pc.invert(held)), arrival.events.filter(held)
+def parted(events: pa.Table, places: tuple[int, ...]) -> tuple[pa.Table, pa.Table]:
+    """Return the rows without those of elements at some places in the log, and those."""
+    if not places:
+        return events, events.slice(0, 0)
+    found = pc.is_in(events.column("seq"), pa.array(places, pa.int64()))
+    return events.filter(pc.invert(found)), events.filter(found)
 
 
 def elements_of(events: pa.Table) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.compile.reporting import Counted
+from hydrograph.live import quarantine
 from hydrograph.live.arrivals import Arrival, Partition, ends_of
 from hydrograph.live.counting import cut_table, next_cut
 from hydrograph.live.domain import BEGINNING, Domain
@@ -72,6 +73,8 @@ class Stepper:
         before = record.decision
         arrivals = [_sane(arrival) for arrival in arrivals]
         held_back, newest, first = self._believe(state, arrivals, before)
+        most = max(quarantine.MOST, self.query.lateness.agreeing)
+        refused = {name: places[:-most] for name, places in held_back.items() if len(places) > most}
         quiet = tuple(sorted({*idle} - {arrival.name for arrival in arrivals if arrival.events.num_rows}))
         partitions, delay = self.query.partitions, self.query.lateness.delay
         known = watermark(newest, partitions, quiet, ended, delay)
@@ -92,7 +95,8 @@ class Stepper:
             newest=newest,
             idle=quiet,
             ended=tuple(sorted(ended)),
-            held_back=held_back,
+            held_back={name: places[-most:] for name, places in held_back.items()},
+            refused=refused,
             watermark=known,
             first=first,
             t0=t0,
@@ -103,7 +107,7 @@ class Stepper:
     def _believe(
         self, state: State, arrivals: Sequence[Arrival], before: Decision
     ) -> tuple[dict[Partition, tuple[int, ...]], dict[Partition, int], int | None]:
-        """Return whom not to believe, and the newest and the earliest time of the others (S32, A8)."""
+        """Return whom not to believe, in the order they came, and newest and earliest time of the others (S32, A8)."""
         times: dict[Partition, list[Times]] = {}
         places: dict[Partition, list[Times]] = {}
         tables = [(name, piece.events) for name, pieces in state.held_back.items() for piece in pieces]
@@ -136,19 +140,21 @@ class Stepper:
         rejected = sum(arrival.rejected for arrival in arrivals)
         cleaned = [_sane(arrival) for arrival in arrivals]
         rejected += sum(map(_elements, arrivals)) - sum(map(_elements, cleaned))
+        rejected += sum(map(len, decision.refused.values()))
         counts = record.counts.plus(Counts(rejected=rejected))
-        state, fresh = _taken(state, cleaned, decision)
+        state, fresh, refused = _taken(state, cleaned, record, decision)
         if decision.t0 is None:
             for stream, pieces in fresh.items():
                 state = state.plus(stream, pieces)
-            oldest = state.oldest(decision.end)
-            return state, [], replace(record, decision=decision, counts=counts, oldest=oldest)
+            record = replace(record, decision=decision, counts=counts)
+            return state, [], _standing(record, state, refused)
         evaluator = self._evaluator_at(decision.t0)
         if record.emitted is None:  # everything so far waited for t0
             waiting = {stream: (*pieces, *fresh.get(stream, ())) for stream, pieces in state.pieces.items()}
             fresh = {**fresh, **waiting}
             state = State({}, state.held_back)
-        return self._placed(evaluator, state, fresh, replace(record, counts=counts), decision)
+        after, units, record = self._placed(evaluator, state, fresh, replace(record, counts=counts), decision)
+        return after, units, _standing(record, after, refused)
 
     def _placed(
         self,
@@ -211,7 +217,7 @@ class Stepper:
                 snapshot=before.snapshot,
                 last=before.last,
                 reports=record.reports + len(reports),
-                oldest=after.oldest(decision.end),
+                refused=record.refused,
             ),
         )
 
@@ -220,16 +226,13 @@ class Stepper:
         decision = record.decision
         state = State()
         for arrival in map(_sane, arrivals):
-            rows, held = parted(arrival, decision.held_back.get(arrival.name, ()))
-            if held.num_rows:
-                piece = Piece.of(held, arrival.name, arrival.start)
-                waiting = (*state.held_back.get(arrival.name, ()), piece)
-                state = State(state.pieces, {**state.held_back, arrival.name: waiting})
+            refused = (seq for seq, _ in record.refused.get(arrival.name, ()))
+            rows, _ = parted(arrival.events, (*decision.held_back.get(arrival.name, ()), *refused))
             if decision.t0 is not None:
                 rows = self._live_rows(record, arrival.stream, rows, decision.t0)
             if rows.num_rows:
                 state = state.plus(arrival.stream, [Piece.of(rows, arrival.name, arrival.start)])
-        return state
+        return quarantine.with_carried(state, record.carried)
 
     def _live_rows(self, record: Record, stream: Iri, rows: pa.Table, t0: int) -> pa.Table:
         """Return the rows of elements that reports to come can show."""
@@ -262,6 +265,11 @@ class Stepper:
         return 0 if kept is None else kept.rows
 
     @property
+    def keeps_rows(self) -> bool:
+        """Whether rows are kept from report to report; nobody knows before the first element."""
+        return self._evaluator is None or self._evaluator.incremental is not None
+
+    @property
     def evaluation(self) -> str:
         """How reports are evaluated, for people."""
         return "waits for its first element" if self._evaluator is None else self._evaluator.evaluation
@@ -287,26 +295,45 @@ def _elements(arrival: Arrival) -> int:
     return len(elements_of(arrival.events)[1])
 
 
-def _taken(state: State, arrivals: Sequence[Arrival], decision: Decision) -> tuple[State, dict[Iri, tuple[Piece, ...]]]:
-    """Return the state with those held back that are, and the pieces that count from now on."""
-    streams = {arrival.name: arrival.stream for arrival in arrivals}
+def _taken(
+    state: State, arrivals: Sequence[Arrival], record: Record, decision: Decision
+) -> tuple[State, dict[Iri, tuple[Piece, ...]], dict[Partition, dict[int, int]]]:
+    """Return the state with those held back that are, what counts from now on, and where those stood that never do."""
     fresh: dict[Iri, tuple[Piece, ...]] = {}
     waiting: dict[Partition, tuple[Piece, ...]] = {}
+    refused: dict[Partition, dict[int, int]] = {}
 
-    def take(stream: Iri, name: Partition, events: pa.Table, start: int) -> None:
-        rows, held = parted(Arrival(stream, events, start, start), decision.held_back.get(name, ()))
+    def take(name: Partition, events: pa.Table, start: int, *, carried: bool) -> None:
+        events, gone = parted(events, decision.refused.get(name, ()))
+        if gone.num_rows:
+            refused.setdefault(name, {}).update(dict.fromkeys(gone.column("seq").to_pylist(), start))
+        rows, held = parted(events, decision.held_back.get(name, ()))
         if held.num_rows:
-            waiting[name] = (*waiting.get(name, ()), Piece.of(held, name, start))
+            waiting[name] = (*waiting.get(name, ()), Piece.of(held, name, start, carried=True))
         if rows.num_rows:
-            fresh[stream] = (*fresh.get(stream, ()), Piece.of(rows, name, start))
+            stream = quarantine.stream_of(name)
+            fresh[stream] = (*fresh.get(stream, ()), Piece.of(rows, name, start, carried=carried))
 
     for name, pieces in state.held_back.items():
-        stream = streams.get(name, Iri(name.partition(" ")[0]))
-        for piece in pieces:
-            take(stream, name, piece.events, piece.start)
+        for piece in pieces:  # what the log still has anyway need not be carried on
+            take(name, piece.events, piece.start, carried=piece.start < record.oldest.get(name, 0))
     for arrival in arrivals:
-        take(arrival.stream, arrival.name, arrival.events, arrival.start)
-    return State(state.pieces, waiting), fresh
+        take(arrival.name, arrival.events, arrival.start, carried=False)
+    return State(state.pieces, waiting), fresh, refused
+
+
+def _standing(record: Record, state: State, refused: Mapping[Partition, Mapping[int, int]]) -> Record:
+    """Return the record with what it takes to make the state again (S38)."""
+    oldest = state.oldest(record.decision.end)
+    gone = {name: dict(places) for name, places in record.refused.items()}
+    for name, places in refused.items():
+        gone[name] = {**gone.get(name, {}), **places}
+    return replace(
+        record,
+        oldest=oldest,
+        carried=quarantine.carried_of(state),
+        refused=quarantine.still_logged(gone, oldest),
+    )
 
 
 def _tables(

@@ -1,140 +1,45 @@
-"""Spark Structured Streaming as the driver: it asks the sources, spreads their reading and calls the step.
+"""Spark Structured Streaming as the driver: it spreads the reading of the sources and calls the step.
 
 What Spark says about a batch is not trusted (its number comes again with other rows after some accidents): each row
 brings the offsets it stands at, what our record has already is left out, and what is missing is read outside of Spark.
-So Spark's own progress may be written behind, which saves most of the time of a trigger.
+So Spark's own progress may be written behind, which saves most of the time of a trigger; and its directory, of which
+every driver has its own, begins where our record ends.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.errors import RunError
-from hydrograph.live.arrivals import Arrival
-from hydrograph.live.files import files_at
+from hydrograph.live.arrivals import Arrival, Partition, ends_of
+from hydrograph.live.files import Files, LocalFiles
 from hydrograph.live.inputs import Input
 from hydrograph.live.progress import Stopwatch
+from hydrograph.live.reading import Ends, Reachable, register_source
 from hydrograph.live.runner import Runner
+from hydrograph.live.settings import Tracking
 from hydrograph.live.sources.receiver import LoggedSource
-from hydrograph.live.sources.source import Source
 from hydrograph.runtime.placement.spark import cause_of
-from hydrograph.streams.schema import EVENTS, ddl
+from hydrograph.streams.schema import EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.datasource import ReadLimit
     from pyspark.sql.streaming.query import StreamingQuery
 
-_MARKS = (("input", pa.int64()), ("from_offset", pa.int64()), ("to_offset", pa.int64()), ("rejected", pa.int64()))
-ROWS = pa.schema([*EVENTS, *_MARKS])
-"""Encoded events, and where in which source they stand."""
-_DDL = f"{ddl(EVENTS)}, " + ", ".join(f"{name} BIGINT" for name, _ in _MARKS)
-
-
-@dataclass(frozen=True, slots=True)
-class Reachable:
-    """How any process finds a source again."""
-
-    number: int
-    stream: str
-    url: str
-    partition: int
-    log: str
-    logged: bool
-    """Whether it is read from its log, and not from its origin."""
-    bad: str
-
-
-def chunks_of(reachable: Reachable, start: int, end: int) -> Iterator[pa.RecordBatch]:
-    """Return what lies between two offsets of a source, in any process."""
-    from hydrograph.live.log import read_log
-
-    if reachable.logged:
-        chunks = read_log(files_at(reachable.log), "log", start, end)
-    else:
-        chunks = _reader(reachable).read(start, end)
-    for chunk in chunks:
-        events = chunk.events
-        if not events.num_rows:  # what was rejected is told by a row without a time
-            events = pa.table([pa.nulls(1, field.type) for field in EVENTS], schema=EVENTS)
-        marks = (reachable.number, chunk.start, chunk.end, chunk.rejected)
-        for (name, kind), value in zip(_MARKS, marks, strict=True):
-            events = events.append_column(name, pa.array([value] * events.num_rows, kind))
-        yield from events.cast(ROWS).combine_chunks().to_batches()
-
-
-def end_of(reachable: Reachable, known: int) -> int:
-    """Return the offset behind what can be read of a source, in any process."""
-    from hydrograph.live.log import log_end
-
-    if reachable.logged:
-        return log_end(files_at(reachable.log), "log", known)
-    return _reader(reachable).end()
-
-
-@lru_cache(64)
-def _reader(reachable: Reachable) -> Source:
-    """Return a source that is read from its origin, as the driver has found it; nothing is written."""
-    from hydrograph.live.sources.registry import open_source
-    from hydrograph.rdf.terms import Iri
-
-    log = files_at(reachable.log)
-    return open_source(Iri(reachable.stream), reachable.url, log, partition=reachable.partition, bad=reachable.bad)
-
-
-def register_source(session: SparkSession, name: str, inputs: Sequence[Reachable]) -> None:
-    """Make the sources of a query known to Spark under a name."""
-    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-
-    class Stretch(InputPartition):
-        def __init__(self, reachable: Reachable, start: int, end: int) -> None:
-            super().__init__(None)
-            self.reachable, self.start, self.end = reachable, start, end
-
-    class Reader(DataSourceStreamReader):
-        def initialOffset(self) -> dict[str, int]:  # noqa: N802
-            return {str(each.number): 0 for each in inputs}
-
-        def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: ARG002, N802
-            return {str(each.number): end_of(each, start[str(each.number)]) for each in inputs}
-
-        def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-            return [
-                Stretch(each, start[str(each.number)], end[str(each.number)])
-                for each in inputs
-                if start[str(each.number)] < end[str(each.number)]
-            ]
-
-        def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-            assert isinstance(partition, Stretch)
-            return chunks_of(partition.reachable, partition.start, partition.end)
-
-        def commit(self, end: dict[str, int]) -> None:
-            """Nothing: what may be forgotten is said by the query's own record."""
-
-    class Live(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return name
-
-        def schema(self) -> str:
-            return _DDL
-
-        def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: ARG002, N802
-            return Reader()
-
-    session.dataSource.register(Live)
+_ROW_BYTES = 64
+"""Bytes that a row takes in a log at least, so that short stretches are known to have few rows."""
 
 
 @dataclass(slots=True)
@@ -156,21 +61,30 @@ class StructuredDriver:
     inputs: Sequence[Input]
     reachable: Sequence[Reachable]
     session: SparkSession
-    checkpoint: str
-    asynchronous: bool = True
+    directory: Path
+    """Where Spark keeps its own progress, on this machine; see `own_directory`."""
+    tracking: Tracking = Tracking.ASYNC
     failure: Exception | None = field(init=False, default=None)
     """What a batch has failed with."""
+    _published: Mapping[str, int] = field(init=False, default_factory=dict)
+    _measured: dict[Partition, float] = field(init=False, default_factory=dict)
+    """Rows for each step of an offset in the last batch, where an offset is a number of things."""
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     _call: _Call = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Be ready to be called."""
+        self._call = _Call(self)
 
     def start(self) -> StreamingQuery:
         """Let Spark call the step from now on."""
         name = f"hydrograph_live_{id(self)}"
-        register_source(self.session, name, self.reachable)
+        register_source(self.session, name, self.reachable, self.first(), self.directory)
         frame = self.session.readStream.format(name).load()
-        self._call = _Call(self)
-        writer = frame.writeStream.foreachBatch(self._call).option("checkpointLocation", self.checkpoint)
-        if self.asynchronous:
+        # With its scheme: a cluster may take a path without one for a path of its own file system.
+        own = f"file://{self.directory.resolve() / 'progress'}"
+        writer = frame.writeStream.foreachBatch(self._call).option("checkpointLocation", own)
+        if self.tracking is Tracking.ASYNC:
             writer = (
                 writer.option("asyncProgressTrackingEnabled", "true")
                 .option("asyncProgressTrackingCheckpointIntervalMs", "1000")
@@ -188,7 +102,9 @@ class StructuredDriver:
                 arrivals = self._arrivals(table)
                 watch.lap("decode")
                 if arrivals and self._call.driver is not None:
+                    self._measure(arrivals)
                     self.runner.arrived(arrivals, watch)
+                    self._publish()  # before Spark asks again, which it does at once
         except Exception as error:  # Spark wraps it into words of its own
             self.failure = error
             raise
@@ -215,6 +131,47 @@ class StructuredDriver:
                 at = end
         return found
 
+    def first(self) -> dict[str, int]:
+        """Return where Spark is to begin: behind what our record has."""
+        return {str(each.number): at for each, at in zip(self.reachable, self._reached(), strict=True)}
+
+    def _reached(self) -> list[int]:
+        """Return how far each input has been worked off."""
+        return [self.runner.batch.end.get(each.name, 0) for each in self.inputs]
+
+    def _publish(self) -> bool:
+        """Tell Spark how far it may read now; return whether there is anything that has not been worked off."""
+        reached, ends = self._reached(), [each.source.end() for each in self.inputs]
+        parts = zip(self.inputs, self.reachable, reached, ends, strict=True)
+        found = {str(way.number): self._bounded(each, at, end) for each, way, at, end in parts}
+        if found != self._published:
+            Ends(self.directory).publish(found)
+            self._published = found
+        return any(at < end for at, end in zip(reached, ends, strict=True))
+
+    def _bounded(self, each: Input, start: int, end: int) -> int:
+        """Return an offset up to which a batch has about as many rows as it may: all of them stand in memory at once.
+
+        A log is looked at, which costs little where it is in memory anyway. Elsewhere an offset is a number of things,
+        as files, and the rows of things before say how many to read.
+        """
+        most = self.runner.most_rows
+        if not isinstance(each.source, LoggedSource):
+            many = most / self._measured[each.name] if each.name in self._measured else 1
+            return min(end, start + max(1, int(many)))
+        rows = 0
+        for chunk in each.source.read(start, end) if end - start > most * _ROW_BYTES else ():
+            rows += chunk.events.num_rows
+            if rows >= most:
+                return chunk.end
+        return end
+
+    def _measure(self, arrivals: Sequence[Arrival]) -> None:
+        ends = ends_of(arrivals, behind=True)
+        for name, start in ends_of(arrivals, behind=False).items():
+            rows = sum(arrival.events.num_rows for arrival in arrivals if arrival.name == name)
+            self._measured[name] = max(1, rows) / max(1, ends[name] - start)
+
     def between(self, work: Callable[[], None]) -> None:
         """Do something between two batches."""
         with self._lock:
@@ -227,33 +184,29 @@ class StructuredDriver:
         query.stop()
 
     def tick(self) -> None:
-        """Look for sources that have ended or are silent, when everything they gave has been worked off."""
+        """Tell Spark what has come; look for sources that have ended or are silent, when everything is worked off."""
         with self._lock:
-            behind = any(self.runner.batch.end.get(each.name, 0) < each.source.end() for each in self.inputs)
-            if not behind:
-                self.runner.once()
+            if not self._publish():
+                self.runner.arrived([], Stopwatch())
 
 
-def reachable_inputs(inputs: Sequence[Input], urls: Sequence[str], logs: Sequence[str], bad: str) -> list[Reachable]:
-    """Return how other processes find the sources of a query."""
-    found = []
-    for number, (each, url, log) in enumerate(zip(inputs, urls, logs, strict=True)):
-        logged = isinstance(each.source, LoggedSource)
-        reachable = url if logged else _from_anywhere(url)
-        found.append(Reachable(number, each.stream.value, reachable, each.number, _from_anywhere(log), logged, bad))
-    return found
+@contextmanager
+def own_directory(checkpoint: Files, epoch: int) -> Iterator[Path]:
+    """Give Spark a directory on this machine: in the checkpoint, where that is here, else one for the time being.
 
-
-def _from_anywhere(location: str) -> str:
-    """Return a location that means the same in a process that stands in another directory.
-
-    >>> _from_anywhere("results:/data/rooms?query=q"), _from_anywhere("s3://rooms/log")
-    ('results:/data/rooms?query=q', 's3://rooms/log')
+    Nothing in it is needed again, so those of drivers before are removed. One that was believed dead may miss its own;
+    it must not write any more anyhow.
     """
-    place, mark, options = location.partition("?")
-    prefix = next(each for each in ("dir:", "results:", "") if place.startswith(each))
-    path = place.removeprefix(prefix)
-    return location if "://" in path else f"{prefix}{Path(path).resolve()}{mark}{options}"
+    if not isinstance(checkpoint, LocalFiles):
+        with tempfile.TemporaryDirectory(prefix="hydrograph-spark-", ignore_cleanup_errors=True) as made:
+            yield Path(made)
+        return
+    every = checkpoint.root / "spark"
+    every.mkdir(parents=True, exist_ok=True)
+    for old in every.iterdir():
+        if old.name.isdigit() and int(old.name) < epoch:
+            shutil.rmtree(old, ignore_errors=True)
+    yield every / f"{epoch:08d}"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +70,8 @@ def believed(times: Times, start: Instant | None, others: Times, lateness: Laten
     5050
     >>> believed(np.array([10, 90, 5_000]), 0, np.array([4_950]), quick)
     5000
+    >>> believed(np.array([10, 700, 5_000, 5_001, 5_050, 9_000]), 0, np.array([]), quick)
+    5050
     """
     if not len(times):
         return None
@@ -79,10 +82,13 @@ def believed(times: Times, start: Instant | None, others: Times, lateness: Laten
     current = int(times[0]) if start is None else start
     in_order = np.sort(times)
     before = np.maximum(np.concatenate(([current], in_order[:-1])), current)
-    for jump in np.flatnonzero(in_order > before + ahead).tolist():
+    jumps = np.flatnonzero(in_order > before + ahead).tolist()
+    # From the last one back: if a time is believed, so is all before it, whoever else was alone with his time there.
+    for jump, behind in reversed([*pairwise([*jumps, len(in_order)])]):
         first = int(in_order[jump])
         together = int(np.searchsorted(in_order, first + ahead, side="right")) - jump
         agrees = bool(len(others)) and bool((np.abs(others - first) <= ahead).any())
-        if together <= lateness.agreeing and not agrees:
-            return int(in_order[jump - 1]) if jump else None
-    return int(in_order[-1])
+        if together > lateness.agreeing or agrees:
+            return int(in_order[behind - 1])
+    until = jumps[0] if jumps else len(in_order)
+    return int(in_order[until - 1]) if until else None
