@@ -18,8 +18,6 @@ from hydrograph.bench.live.load import GROWING, QUERIES, Measured, grown, measur
 from hydrograph.bench.live.others import ENGINES, measure_engine
 from hydrograph.errors import RunError
 
-_SHOP_EACH = 3
-"""Queries of each class."""
 _HIGHEST = 800_000
 """Triples a second beyond which nobody looks."""
 
@@ -34,6 +32,7 @@ _HIGHEST = 800_000
 @click.option("--changes/--no-changes", default=True, show_default=True, help="Also report on content change.")
 @click.option("--watdiv/--no-watdiv", default=True, show_default=True, help="Also ask Stream WatDiv's queries.")
 @click.option("--shop", type=click.Path(exists=True, path_type=Path), help="A generated shop, instead of making one.")
+@click.option("--shop-each", default=3, show_default=True, help="Stream WatDiv's queries of each class and kind.")
 @click.option("--growth/--no-growth", default=True, show_default=True, help="Also compare windows of several lengths.")
 @click.option("--held/--no-held", default=True, show_default=True, help="Also look for the highest rate.")
 def main(
@@ -43,6 +42,7 @@ def main(
     queries: tuple[str, ...],
     engines: tuple[str, ...],
     shop: Path | None,
+    shop_each: int,
     *,
     others: bool,
     changes: bool,
@@ -58,7 +58,7 @@ def main(
         _changes(seconds, rate, placements)
     if watdiv:
         with _shop(shop, rate) as world:
-            _watdiv(world, placements)
+            _watdiv(world, placements, shop_each)
     if growth:
         for query in GROWING:
             click.echo(f"{placements[0]} {query}: {_growth(query, rate, placements[0])}")
@@ -111,22 +111,22 @@ def _shop(given: Path | None, rate: int) -> Iterator[Path]:
     from hydrograph.worlds.shop.world import WORLD, Shop
     from hydrograph.worlds.writer import write_world
 
-    scale = 1 + rate * LOOK // 50_000_000  # a scale of one gives more than fifty thousand triples
+    scale = 1 + rate * max(LOOK.values()) // 50_000_000  # a scale of one gives more than fifty thousand triples
     with tempfile.TemporaryDirectory(prefix="hydrograph-shop-") as directory:
         target = Path(directory) / "shop"
         write_world(spark_session(), WORLD, Shop(rate=rate, stream=scale), target)
         yield target
 
 
-def _watdiv(world: Path, placements: tuple[str, ...]) -> None:
+def _watdiv(world: Path, placements: tuple[str, ...], each: int) -> None:
     from hydrograph.bench.live.shop import LOOK, class_lines, measure_shop, shop_queries, shop_slices
 
-    asked, parts = [*shop_queries(world, _SHOP_EACH)], shop_slices(world, LOOK)
+    asked = [*shop_queries(world, each)]
     for placement in placements:
-        found = []
-        for each in asked:
-            found.append((each, measure_shop(world, each, parts, placement=placement)))
-            click.echo(f"{placement} Stream WatDiv {each.name}: {_words(found[-1][1])}")
+        parts, found = shop_slices(world, LOOK[placement]), []
+        for query in asked:
+            found.append((query, measure_shop(world, query, parts, placement=placement)))
+            click.echo(f"{placement} Stream WatDiv {query.name}: {_words(found[-1][1])}")
         for line in class_lines(found):
             click.echo(f"{placement} Stream WatDiv {line}")
 

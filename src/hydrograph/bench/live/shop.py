@@ -20,7 +20,7 @@ from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.bench.features.structure import Kind, structure
 from hydrograph.bench.features.wanted import read_conditions
 from hydrograph.bench.features.workload import search
-from hydrograph.bench.live.load import RANGE, SLICE, STEP, Measured, Slice, played
+from hydrograph.bench.live.load import RANGE, SLICE, STEP, WARM, Measured, Slice, played
 from hydrograph.language import DIALECTS
 from hydrograph.streams.schema import EVENTS
 from hydrograph.windows.profile import preset
@@ -39,8 +39,8 @@ Tumbling ones took 493.89 and 873.52.
 """
 _CLASSES = {"l": "linear", "s": "star", "f": "snowflake", "c": "complex"}
 _TRIES = 3_000
-LOOK = 20_000
-"""Milliseconds of the stream that are played."""
+LOOK = {placement: warm + 10_000 for placement, warm in WARM.items()}
+"""Milliseconds of the stream that are played: until the engine is warm, and ten reports more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,9 @@ def _has_answers(world: Path, asked: Asked) -> bool:
     """Tell by replay whether there are answers at all in the part of the stream that is played."""
     (stream,) = WorldManifest.read(world).streams.values()
     first = stream.first or 0
-    with asked.continuous.over(world / stream.path, static_graphs(world), placement="local", until=first + LOOK) as run:
+    with asked.continuous.over(
+        world / stream.path, static_graphs(world), placement="local", until=first + min(LOOK.values())
+    ) as run:
         return any(report.rows for report in run.reports())
 
 
