@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from hydrograph.bench.experiments.options import Options
 from hydrograph.bench.experiments.origin import begin, origin_of
 from hydrograph.bench.experiments.run import play_experiment, run_experiment
 from hydrograph.bench.experiments.summary import gauge, summary_lines
+from hydrograph.bench.functional.cases import CASES
 from hydrograph.bench.results import (
     Absent,
     Excluded,
@@ -294,7 +296,7 @@ def test_an_engine_that_is_absent_is_left_out_aloud_and_excludes_no_query(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = f"cqels:{file.parent / 'gone'}"
-    monkeypatch.setattr("hydrograph.bench.functional.suite.functional", lambda _: [])
+    monkeypatch.setattr("hydrograph.bench.functional.suite.functional", lambda *_: [])
     suite = '[[test]]\nname = "suite"\nmeasure = "functional"\n'
     file.write_text(TEXT.replace("ENGINE", gone) + suite)
     folder = file.parent / "run"
@@ -398,7 +400,8 @@ def test_a_rate_is_only_tried_for_as_long_as_there_is_a_stream(file: Path) -> No
 def test_the_functional_suite_is_a_test_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def functional(engine: str) -> list[Functional]:
+    def functional(engine: str, cases: Sequence[object]) -> list[Functional]:
+        assert [*cases] == [*CASES]  # the W3C's come in where somebody says where they are
         asked.append(engine)
         return [Functional(engine=engine, group="R2R", name="filter", passed=True)]
 
