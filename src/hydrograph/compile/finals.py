@@ -35,6 +35,13 @@ def by_report(program: Program) -> exp.Select:
     return sql.select(*[sql.col(name) for name in (*names, "r")]).from_(spread.subquery("s", copy=False), copy=False)
 
 
+def by_interval(program: Program) -> exp.Select:
+    """Return the query that gives every row once, with the ranks `[lo, hi)` of the reports it belongs to."""
+    assert program.operator is StreamOperator.RSTREAM, "what changes belongs to one report"
+    names = [name for output in program.outputs for name in form_columns(output.stem, output.form)]
+    return sql.from_(sql.select(*map(sql.col, (*names, "lo", "hi"))), program.answer)
+
+
 def instants(program: Program) -> exp.Select:
     """Return the query for the reports that a program has found: rank `r`, time `t` and `seq`."""
     assert program.instants is not None, "the reports of this program form a grid"

@@ -38,7 +38,7 @@ from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Facts, Plan
 from hydrograph.runtime.replay import Ranks
-from hydrograph.runtime.reports import Report, Row, RowsByRank
+from hydrograph.runtime.reports import Report, Row, RowsByRank, rows_by_interval
 from hydrograph.streams.schema import TRIPLES
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
@@ -72,13 +72,16 @@ class _Made:
     program: Program
     asked: list[exp.Select]
     prepared: Prepared | None
+    by_interval: bool
+    """Whether each answer comes once, with the reports that show it, and not once for each."""
 
     @classmethod
-    def of(cls, program: Program, placed: Local | Spark, prefix: str) -> _Made:
-        asked = [finals.by_report(program)]
+    def of(cls, program: Program, placed: Local | Spark, prefix: str, *, by_interval: bool) -> _Made:
+        asked = [finals.by_interval(program) if by_interval else finals.by_report(program)]
         if program.instants is not None:
             asked.append(finals.instants(program))
-        return cls(program, asked, Prepared.of(program, asked, prefix) if isinstance(placed, Local) else None)
+        prepared = Prepared.of(program, asked, prefix) if isinstance(placed, Local) else None
+        return cls(program, asked, prepared, by_interval)
 
     def run(self, placed: Local | Spark, given: Mapping[str, int]) -> list[pa.Table]:
         reach("evaluate")
@@ -180,7 +183,11 @@ class Evaluator:
         if repeats not in self._made:
             making = SetMaking.LEAD if repeats else SetMaking.NOT_NEEDED
             program = self._evaluated.program(self._facts(making), prefix=self.placed.prefix)
-            self._made[repeats] = _Made.of(program, self.placed, f"standing{int(repeats)}_")
+            # For changes it is enough to know when an answer comes and goes: where each element makes a report, as
+            # many of them show it as a window has elements.
+            by_interval = self.keeps_snapshot and not self.plan.is_ordered
+            prefix = f"standing{int(repeats)}_"
+            self._made[repeats] = _Made.of(program, self.placed, prefix, by_interval=by_interval)
             self._add_static()
         return self._made[repeats]
 
@@ -309,9 +316,24 @@ class Evaluator:
             program = made.program
             earlier = int(self.whole and before.last is not None)
             (table,) = made.run(self.placed, self._given(program, Ranks(ranks.start - earlier, ranks.end), ranks))
+            if made.by_interval:
+                return self._between(made, table, self._instants(ranks), before)
+        return self._reported(self._instants(ranks), RowsByRank(program, table), before)
+
+    def _instants(self, ranks: Ranks) -> list[Timing]:
+        """Return the reports of a grid, without silent ones where those are not given out."""
         content = held_ranks(self._inputs, self.placed, ranks) if self.plan.needs_content else None
-        instants = list(replay.instants_of(self.plan, ranks, content))
-        return self._reported(instants, RowsByRank(program, table), before)
+        return list(replay.instants_of(self.plan, ranks, content))
+
+    def _between(
+        self, made: _Made, table: pa.Table, instants: Sequence[Timing], before: Before
+    ) -> tuple[list[Report], Before]:
+        """Return the reports of what comes and goes among answers that know their reports."""
+        if not instants:
+            return [], before
+        changes = Changes(self.plan.operator, self.plan.profile.r2s_set)
+        changes.add(rows_by_interval(made.program, table))
+        return self._changed(changes, instants, [rank for rank, _, _ in instants], before)
 
     def _shown(
         self, answers: Answers, instants: Sequence[Timing], numbers: Sequence[int], before: Before
@@ -348,6 +370,8 @@ class Evaluator:
         given |= {f"{name}_before": counted.get(name, 0) for name in self.tables}
         table, found = made.run(self.placed, given)
         instants = [each for each in replay.found_instants(found) if each[1] >= start]
+        if made.by_interval:
+            return self._between(made, table, instants, before)
         return self._reported(instants, RowsByRank(made.program, table), before)
 
     def _reported(

@@ -6,7 +6,7 @@ them, or until they are many: then the steps of the program that follow their in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,7 +30,7 @@ from hydrograph.live.state import Piece, State
 from hydrograph.live.watermark import Times
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
-from hydrograph.runtime.reports import Row, rows_of
+from hydrograph.runtime.reports import rows_by_interval
 from hydrograph.streams.schema import EVENTS
 
 EAGER = 4096
@@ -228,7 +228,7 @@ class Incremental:
                 kept.add(rows.slice(0, 0))
                 continue
             if self.changes is not None and step.name == self.program.answer:
-                self.changes.add(self._solutions(rows))
+                self.changes.add(rows_by_interval(self.program, rows))
                 kept.add(rows.slice(0, 0))
                 continue
             before = kept.table()
@@ -244,12 +244,6 @@ class Incremental:
         """Return how many rows of a step are kept."""
         answers = self.answers if self.answers is not None else self.changes
         return len(self._kept[step] if answers is None or step != self.program.answer else answers)
-
-    def _solutions(self, table: pa.Table) -> Iterator[tuple[int, int, Row]]:
-        """Return answers as rows of texts, each with where it is valid."""
-        columns = {name: table.column(name).to_pylist() for name in table.column_names}
-        rows = rows_of(self.program, {**columns, "r": columns["lo"]})
-        return zip(columns["lo"], columns["hi"], rows, strict=True)
 
     def _name(self, name: str, behind: str, rows: pa.Table) -> None:
         if f"{name}{behind}" in self._named:

@@ -140,6 +140,13 @@ class RowsByRank(Mapping[int, Sequence[Row]]):
         self._first, self._block = start, list(rows_of(self._program, columns))
 
 
+def rows_by_interval(program: Program, table: pa.Table) -> Iterator[tuple[int, int, Row]]:
+    """Return the rows of a result table as texts, each with the ranks `[lo, hi)` of its columns."""
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    rows = rows_of(program, {**columns, "r": columns["lo"]})
+    return zip(columns["lo"], columns["hi"], rows, strict=True)
+
+
 def rows_of(program: Program, columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
     """Return the rows of a result table as texts; computed terms get their text here."""
     texts = [_texts(output, columns) for output in program.outputs]
