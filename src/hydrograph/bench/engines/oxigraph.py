@@ -170,13 +170,13 @@ class Periodic(_Oxigraph):
         self._due: dict[str, float] = {}
 
     def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:  # noqa: ARG002
-        """Take an element as of now; the first starts the clock of each query."""
+        """Answer what was due before, then take an element as of now; the first starts the clock of each query."""
+        yield from self.tick()
         now = self._clock()
         for name, query in self.standing.items():
             if stream in query.graphs:
                 self._due.setdefault(name, now + query.grid.step / 1000)
                 query.add(now, stream, triples)
-        return self.tick()
 
     def end(self) -> Answers:
         """Execute each query once more when it is due, then stop: nothing else will come."""
