@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 5000
 _PROCEDURE = "<http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#procedure>"
-_MEMORY = "2g"
+_MEMORY = "1g"
 _NEAR = 0.2
 _SHAKEN = Sensors(stations=200, interval=1000, duration=60_000, late=0.1, disorder=0.2, duplicates=0.05)
 
