@@ -112,8 +112,8 @@ def measure(name: str, options: Sequence[str], memory: str) -> Measured:
 def flat_memory(what: str, small: Measured, large: Measured) -> Check:
     """Return whether the larger of two worlds took at most half as much memory again, though it is many times as large.
 
-    Both had the same limit of Java's memory, and a tight one: what a task holds does not grow, but Java takes what it may
-    before it collects, and Spark keeps more of what it spread before it spills. Hence the half.
+    Both had the same limit of Java's memory, and a tight one: what a task holds does not grow, but Java takes what it
+    may before it collects, and Spark keeps more of what it spread before it spills. Hence the half.
     """
     size, growth = large.triples / small.triples, large.memory / small.memory
     said = (
