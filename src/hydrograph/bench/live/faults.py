@@ -112,8 +112,7 @@ def kill_executors(root: Path, seed: int, tally: Tally) -> None:
     strikes = ",".join(f"{point}:{number}:executor" for number, point in enumerate(points, 1))
     options = (*_ON_SPARK, "--placement", "spark", "--master", "local-cluster[2,1,1024]")
     started, before = time.monotonic(), 0
-    with site.driver(strikes, *options) as driver:
-        site.await_answer(driver)
+    with site.driver(strikes, *options) as driver:  # its start follows no fault, and has no minute
         while driver.poll() is None and time.monotonic() - started < 2 * _PATIENCE:
             if site.begun > before:  # a file for each batch, so that there is one for every strike
                 before = site.begun
