@@ -175,8 +175,8 @@ def main(kills: int, seed: int, only: tuple[str, ...], at_once: int) -> None:
             outcome = "failed" if tally.problems else "as it should be"
             click.echo(f"{name} {number + 1}: {tally.kills} kills, {spent:.0f} s, {outcome}")
             total.add(tally)
-    slowest = f"{max(total.ready):.1f} s" if total.ready else "no time: none was started again"
-    click.echo(f"{len(total.ready)} drivers answered, the slowest {slowest} after its start")
+    if total.ready:
+        click.echo(f"{len(total.ready)} drivers answered, the slowest {max(total.ready):.1f} s after its start")
     click.echo(f"faults: {total.kills} kills, {total.lost} lost, {total.doubled} doubled")
     if total.problems:
         sys.exit(1)
