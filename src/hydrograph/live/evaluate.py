@@ -15,11 +15,9 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
 
 from hydrograph.algebra.queries import Ask, Select, StreamOperator
 from hydrograph.algebra.walk import expressions, subpatterns
-from hydrograph.compile import finals
 from hydrograph.compile.expressions.needs import reads_clock
 from hydrograph.compile.instants import NEVER
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Program, SetMaking, StreamInput
@@ -29,7 +27,7 @@ from hydrograph.live.changes import Changes, difference
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.failpoints import reach
 from hydrograph.live.incremental import MOST, Incremental
-from hydrograph.live.prepared import Prepared
+from hydrograph.live.made import Made
 from hydrograph.live.snapshot import NOTHING, Snapshot
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
@@ -65,32 +63,6 @@ class Before:
     """The time of the last report."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A program, ready to be run."""
-
-    program: Program
-    asked: list[exp.Select]
-    prepared: Prepared | None
-    by_interval: bool
-    """Whether each answer comes once, with the reports that show it, and not once for each."""
-
-    @classmethod
-    def of(cls, program: Program, placed: Local | Spark, prefix: str, *, by_interval: bool) -> _Made:
-        asked = [finals.by_interval(program) if by_interval else finals.by_report(program)]
-        if program.instants is not None:
-            asked.append(finals.instants(program))
-        prepared = Prepared.of(program, asked, prefix) if isinstance(placed, Local) else None
-        return cls(program, asked, prepared, by_interval)
-
-    def run(self, placed: Local | Spark, given: Mapping[str, int]) -> list[pa.Table]:
-        reach("evaluate")
-        if self.prepared is not None:
-            assert isinstance(placed, Local)
-            return self.prepared.run(placed, given)
-        return placed.several(self.program, self.asked, given)
-
-
 @dataclass(slots=True)
 class Evaluator:
     """A placed plan, its static data and the placement it runs in."""
@@ -101,7 +73,7 @@ class Evaluator:
     domain: Domain = field(init=False)
     incremental: Incremental | None = field(init=False, default=None)
     """The kept rows; None where every report is evaluated as a whole, see `evaluation`."""
-    _made: dict[bool, _Made] = field(init=False, default_factory=dict)
+    _made: dict[bool, Made] = field(init=False, default_factory=dict)
     _given_up: str | None = field(init=False, default=None)
     _inputs: list[StreamInput] = field(init=False)
 
@@ -178,7 +150,7 @@ class Evaluator:
             moving=True,
         )
 
-    def _program(self, *, repeats: bool) -> _Made:
+    def _program(self, *, repeats: bool) -> Made:
         """Return the program for data in which triples come again, or the quicker one for data free of that."""
         if repeats not in self._made:
             making = SetMaking.LEAD if repeats else SetMaking.NOT_NEEDED
@@ -187,7 +159,7 @@ class Evaluator:
             # many of them show it as a window has elements.
             by_interval = self.keeps_snapshot and not self.plan.is_ordered
             prefix = f"standing{int(repeats)}_"
-            self._made[repeats] = _Made.of(program, self.placed, prefix, by_interval=by_interval)
+            self._made[repeats] = Made.of(program, self.placed, prefix, by_interval=by_interval)
             self._add_static()
         return self._made[repeats]
 
@@ -326,7 +298,7 @@ class Evaluator:
         return list(replay.instants_of(self.plan, ranks, content))
 
     def _between(
-        self, made: _Made, table: pa.Table, instants: Sequence[Timing], before: Before
+        self, made: Made, table: pa.Table, instants: Sequence[Timing], before: Before
     ) -> tuple[list[Report], Before]:
         """Return the reports of what comes and goes among answers that know their reports."""
         if not instants:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -23,7 +22,7 @@ from hydrograph.live.progress import Stopwatch, query_status, together
 from hydrograph.live.reading import reachable_inputs
 from hydrograph.live.record import Enrolled
 from hydrograph.live.room import Room
-from hydrograph.live.roster import Definition, Roster, static_fingerprint
+from hydrograph.live.roster import Definition, Roster, plan_fingerprint, static_fingerprint
 from hydrograph.live.runner import Out, Runner
 from hydrograph.live.settings import Driver, Settings
 from hydrograph.live.sources.receiver import LoggedSource
@@ -96,7 +95,7 @@ class LiveQuery:
             self.checkpoint,
             self.results,
             outs,
-            about={"query": name, "version": query.version, "plan": fingerprint(plan)},
+            about={"query": name, "version": query.version, "plan": plan_fingerprint(plan)},
             idle_after=settings.idle_after,
             enrol=self._enrol,
             forget_static=self._roster.forget_static,
@@ -397,9 +396,3 @@ class LiveQuery:
         if force or now - self._written > _STATUS_EVERY:
             self._written = now
             self.checkpoint.write(STATUS, json.dumps(self.status()).encode())
-
-
-def fingerprint(plan: Plan) -> str:
-    """Return what tells plans apart: a checkpoint belongs to one."""
-    said = repr((plan.query.form, plan.pattern, plan.query.windows, plan.query.dataset, plan.profile))
-    return hashlib.sha256(said.encode()).hexdigest()[:16]

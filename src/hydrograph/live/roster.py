@@ -141,6 +141,12 @@ def _static_file(found: str) -> str:
     return f"{_STATIC}/{found}"
 
 
+def plan_fingerprint(plan: Plan) -> str:
+    """Return what tells plans apart: a checkpoint belongs to one."""
+    said = repr((plan.query.form, plan.pattern, plan.query.windows, plan.query.dataset, plan.profile))
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
 def static_fingerprint(static: StaticGraphs) -> str:
     """Return what tells static data apart, whatever the order of its triples; nothing where there is none."""
     graphs = {"": static.default, **{f"<{name}": table for name, table in (static.named or {}).items()}}

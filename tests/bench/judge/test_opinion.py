@@ -68,3 +68,13 @@ def test_without_rdflib_the_outcome_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     found = judged(R9, Counter([("<http://ex.org/r8>",)])).outcome
     assert found.verdict == "wrong"
     assert "pip install rdflib" in found.notes[0]
+
+
+def test_what_rdflib_fails_with_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise RecursionError("too deep\nfor it")
+
+    monkeypatch.setattr(arbiter, "answer", fails)
+    outcome = judged(R9, R9).outcome
+    assert outcome.verdict == "wrong"
+    assert outcome.notes[0] == "rdflib could not answer about some wrong windows, at last: RecursionError: too deep"

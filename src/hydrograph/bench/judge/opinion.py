@@ -38,6 +38,7 @@ class Opinions:
         self._static = static
         self._spent = 0.0
         self._absent = ""
+        self._failed = ""
         self.said: Counter[Verdict] = Counter()
 
     def of(self, due: Due, said: Said, before: Due | None) -> Verdict | None:
@@ -56,8 +57,8 @@ class Opinions:
         except RunError as error:
             self._absent = str(error)
             return None
-        except Exception:  # noqa: BLE001 - rdflib has errors of its own, of any kind
-            found = Verdict.UNDECIDED
+        except Exception as error:  # noqa: BLE001 - rdflib has errors of its own, of any kind
+            found, self._failed = Verdict.UNDECIDED, f"{type(error).__name__}: {error}".splitlines()[0][:200]
         self._spent += time.monotonic() - begin
         self.said[found] += 1
         return found
@@ -66,6 +67,8 @@ class Opinions:
         """Say what is not simply the engine's fault."""
         if self._absent:
             yield f"nobody else was asked about wrong windows: {self._absent}"
+        if self._failed:
+            yield f"rdflib could not answer about some wrong windows, at last: {self._failed}"
         for verdict in (Verdict.ORACLE_ERROR, Verdict.UNDECIDED):
             if self.said[verdict]:
                 yield f"{self.said[verdict]} of {self.said.total()} windows that rdflib was asked about: {verdict}"
