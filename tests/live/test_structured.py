@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from live_histories import History, random_history, replayed
 
@@ -111,6 +112,33 @@ def test_sent_elements_come_through_spark_also_when_the_log_has_forgotten_its_be
 
 
 @pytest.mark.spark
+def test_spark_is_asked_again_when_the_process_that_looks_for_it_dies(tmp_path: Path, spark: SparkSession) -> None:
+    site = Site(tmp_path, seed=6, files=6)
+    settings = {
+        "checkpoint": tmp_path / "checkpoint",
+        "results": tmp_path / "results",
+        "lateness": 300,
+        "driver": Driver.SPARK,
+        "placement": "local",
+        "session": spark,
+    }
+    live = api.query(QUERY).start({STREAM: "push:"}, **settings)
+    live.streams[STREAM].send_lines(site.lines[:30])
+    until(lambda: live.status()["batch"] > 0, live)
+    processes = psutil.Process().children(recursive=True)
+    looking = [each for each in processes if "python_streaming_source_runner" in " ".join(each.cmdline())]
+    assert looking
+    for each in looking:
+        each.kill()
+    live.streams[STREAM].send_lines(site.lines[30:])
+    live.streams[STREAM].end()
+    assert live.wait(120)
+    assert live.status()["restarts"] >= 1
+    assert "asked to read again" in live.status()["restarted"]
+    assert site.found() == site.expected()
+
+
+@pytest.mark.spark
 def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
     tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -137,7 +165,7 @@ def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
     )
     until(lambda: len(units) >= 2, live)
     live.stop()
-    own = tmp_path / "checkpoint" / "spark" / f"{1:08d}" / "progress"
+    own = tmp_path / "checkpoint" / "spark" / f"{1:08d}" / f"{0:04d}" / "progress"
     batches = {each.name for each in (own / "offsets").iterdir() if each.name.isdigit()}
     assert "0" in batches
     # Written with each batch: a batch that is stopped in the middle has no commit.

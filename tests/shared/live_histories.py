@@ -121,8 +121,11 @@ def lived(history: History, placed: Local | Spark) -> tuple[list[str], Record]:
     state, record, lines = State(), Record(), []
     batches: Sequence[list[Arrival]] = [*history.arrivals(), []]
     partitions = history.registered().partitions
-    for number, arrivals in enumerate(batches, 1):
-        ended = partitions if number == len(batches) else ()
+    number = 0
+    while number < len(batches) or record.decision.more:
+        arrivals = batches[number] if number < len(batches) else []
+        number += 1
+        ended = partitions if number >= len(batches) else ()
         decision = stepper.decide(state, arrivals, record, ended=ended)
         state, units, record = stepper.work(state, arrivals, record, decision)
         lines += [unit.text for unit in units]

@@ -205,11 +205,11 @@ def _until_over(live: LiveQuery) -> None:
 
     before = signal.signal(signal.SIGTERM, ask)
     shown = sys.stderr.isatty()
-    pauses = _Pauses()
+    news = _News()
     try:
         live.launch()
         while not live.wait(_LINE_EVERY if shown else 0.1) and not asked:
-            pauses.look(live.paused)
+            news.look(live.paused, live.restarts)
             if shown:
                 click.echo(f"\r\x1b[2K{live_line(live.status())}", err=True, nl=False)
     finally:
@@ -222,13 +222,17 @@ def _until_over(live: LiveQuery) -> None:
         click.echo(f"hydrograph: {live_line(status)}", err=True)
 
 
-class _Pauses:
-    """Says when a query has to wait for a disk, and when it goes on."""
+class _News:
+    """Says when a query has to wait for a disk, when it goes on, and when Spark had to be asked again."""
 
     paused = False
+    restarts = 0
 
-    def look(self, words: str | None) -> None:
+    def look(self, words: str | None, restarts: Sequence[str]) -> None:
         """Say what is new."""
+        for reason in restarts[self.restarts :]:
+            click.echo(f"hydrograph: {reason}", err=True)
+            self.restarts += 1
         if words is not None and not self.paused:
             click.echo(f"hydrograph: paused: {words}; it goes on by itself when there is room", err=True)
         elif words is None and self.paused:

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from hydrograph.compile.instants import NEVER
 from hydrograph.compile.reporting import Counted, Everything, Timed
-from hydrograph.live.watermark import FOREVER, Times
+from hydrograph.live.watermark import Times
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.replay import Ranks
 from hydrograph.temporal import Instant
-from hydrograph.windows.report import Held, Range, When
+from hydrograph.windows.report import Held, Range, When, last_seen
 from hydrograph.windows.scope import Grid
 
 Flags = npt.NDArray[np.bool_]
@@ -98,14 +98,12 @@ class Domain:
 
     def closes(self, held: Mapping[Iri, Held], start: int, end: int) -> list[Instant]:
         """Return the reports in `[start, end)` that closes and periods make, where they form no grid."""
-        if not any(held.values()) or self.plan.profile.report.when is When.CONTENT_CHANGE:
+        first, last = self._known(held)
+        first, last = max(start, first), min(end - 1, last)
+        if first > last:
             return []
-        first = self._first_close(held)
-        if first == NEVER:
-            return []
-        within = Range(max(start, first) - 1, None)
-        times = replay.known_instants(self.plan, held, within).column("t").to_pylist()
-        return [t for t in times if start <= t < end]
+        found: list[Instant] = replay.known_instants(self.plan, held, Range(first - 1, last)).column("t").to_pylist()
+        return found
 
     def emitted(self, held: Mapping[Iri, Held], emitted: int, settled: int) -> int:
         """Return the frontier of what has been reported when everything before `settled` has that is to be."""
@@ -113,22 +111,25 @@ class Domain:
             return max(emitted, min(settled, self.ranks(held).end))
         if self.plan.profile.report.when is When.CONTENT_CHANGE:
             return settled
-        known = self.closes(held, emitted, FOREVER)
-        return settled if known and known[-1] >= settled - 1 else known[-1] + 1 if known else emitted
+        return max(emitted, min(settled, self._known(held)[1] + 1))
 
-    def _first_close(self, held: Mapping[Iri, Held]) -> Instant:
-        found = []
+    def _known(self, held: Mapping[Iri, Held]) -> tuple[Instant, Instant]:
+        """Return between which times, with both ends, closes and periods report if nothing more comes (A1)."""
+        policy = self.plan.profile.report
+        firsts, lasts = [], []
         for name, known in held.items():
-            if known is None:
+            if known is None or policy.when is When.CONTENT_CHANGE:
                 continue
             sight = self.plan.sights[name]
             delay, grid = (sight.delay, sight.grid) if isinstance(sight, Timed) else (0, None)
-            at = known[0] + delay
-            if self.plan.profile.report.when is When.WINDOW_CLOSE:
-                found += [] if grid is None else [grid.close(grid.lo(at))]
+            first, last = known[0] + delay, known[1] + delay
+            if policy.when is When.WINDOW_CLOSE:
+                firsts += [] if grid is None else [grid.close(grid.lo(first))]
+                lasts += [] if grid is None else [grid.close(grid.hi(last) - 1)]
             else:
-                found.append(at)
-        return min(found, default=NEVER)
+                firsts.append(first)
+                lasts.append(last_seen(grid, last, policy.period or 0))
+        return min(firsts, default=NEVER), max(lasts, default=BEGINNING)
 
     def last(self, held: Mapping[Iri, Held]) -> Instant | None:
         """Return the time behind the last report if nothing more comes; None if there is none."""

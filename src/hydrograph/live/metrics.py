@@ -12,6 +12,7 @@ from hydrograph.live.progress import STEPS
 _ABOUT = {
     "batch": ("counter", "batches worked off"),
     "triples": ("counter", "triples taken since the start of this process"),
+    "restarts": ("counter", "times that Spark had to be asked again to read, since the start of this process"),
     "triples_per_second": ("gauge", "triples taken per second, lately"),
 }
 _ABOUT_QUERY = {

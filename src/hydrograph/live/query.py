@@ -40,11 +40,13 @@ from hydrograph.temporal import Instant
 from hydrograph.windows.profile import Habits
 
 if TYPE_CHECKING:
-    pass
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _STATUS_EVERY = 1.0
 _LOOK_EVERY = 0.5
 """Seconds between two looks whether windows have outgrown the driver."""
+_TRIES = 3
+"""Times that Spark may end one after the other without a batch in between."""
 _WAIT = 0.05
 """Seconds after which the loop looks around though nobody has woken it."""
 
@@ -100,6 +102,8 @@ class LiveQuery:
             enrol=self._enrol,
             forget_static=self._roster.forget_static,
         )
+        self.restarts: list[str] = []
+        """Why Spark was asked to read again, each time that it had ended by itself."""
         self._written = self._looked = 0.0
 
     def _registered(self, name: str, planned: Plan, version: int = 1) -> Registered:
@@ -207,26 +211,39 @@ class LiveQuery:
             self._write_status()
 
     def _run_on_spark(self) -> None:
+        """Let Spark call, and call again where it has ended by itself: a process that reads for it may have died."""
         logs = [self._log_of(each) for each in self.inputs]
         reachable = reachable_inputs(self.inputs, self.urls, logs, self.settings.bad)
+        session = self._places.session()
+        vain = 0
         with own_directory(self.checkpoint, self.runner.epoch) as directory:
-            driver = StructuredDriver(
-                self.runner, self.inputs, reachable, self._places.session(), directory, self.settings.progress
-            )
-            query = driver.start()
-            try:
-                while not self._stopping.is_set() and not self.runner.is_over:
-                    if not query.isActive:
-                        self.runner.check_lease()  # who has lost it may have lost Spark's directory with it
+            while True:
+                own, before = directory / f"{len(self.restarts):04d}", self.runner.batch.number
+                driver = StructuredDriver(self.runner, self.inputs, reachable, session, own, self.settings.progress)
+                query = driver.start()
+                try:
+                    if not self._has_ended(query, driver):
+                        return
+                    self.runner.check_lease()  # who has lost it may have lost Spark's directory with it
+                    vain = vain + 1 if self.runner.batch.number == before else 0
+                    if driver.failure is not None or vain == _TRIES:
                         raise driver.failure or query_error(query)
-                    driver.between(self._turn)
-                    driver.tick()
-                    self._write_status()
-                    # Not cleared before: what comes while a batch holds things up is told to Spark right after it.
-                    self._woken.wait(_WAIT)
-                    self._woken.clear()
-            finally:
-                driver.stop(query)
+                    self.restarts.append(f"Spark is asked to read again: {query_error(query)}")
+                finally:
+                    driver.stop(query)
+
+    def _has_ended(self, query: StreamingQuery, driver: StructuredDriver) -> bool:
+        """Do between the batches of Spark what is to be done; return whether Spark has ended before everything is."""
+        while not self._stopping.is_set() and not self.runner.is_over:
+            if not query.isActive:
+                return True
+            driver.between(self._turn)
+            driver.tick()
+            self._write_status()
+            # Not cleared before: what comes while a batch holds things up is told to Spark right after it.
+            self._woken.wait(_WAIT)
+            self._woken.clear()
+        return False
 
     def _log_of(self, each: Input) -> str:
         return below(self.settings.checkpoint, f"sources/{log_name(each.stream, each.number)}")
@@ -389,6 +406,8 @@ class LiveQuery:
                 for each in self.inputs
                 if isinstance(each.source, LoggedSource) and each.source.trouble
             ],
+            "restarts": len(self.restarts),
+            "restarted": next(reversed(self.restarts), None),
         }
 
     def _write_status(self, *, force: bool = False) -> None:

@@ -17,7 +17,7 @@ from hydrograph.live.arrivals import Partition
 from hydrograph.live.snapshot import NOTHING, Snapshot
 from hydrograph.temporal import Instant
 
-FORM = 4
+FORM = 5
 """The version of what is written."""
 
 
@@ -64,6 +64,8 @@ class Decision:
     """Where the windows are laid; None until it is known."""
     flush: bool = False
     """Whether every partition is idle, so that the windows which hold something close."""
+    more: bool = False
+    """Whether more is due than one batch settles: another one follows, also if nothing comes."""
     static: int = 1
     """The version of the static data that the reports of this batch see (S27)."""
 

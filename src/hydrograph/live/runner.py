@@ -198,14 +198,14 @@ class Runner:
         return self.arrived(arrivals, watch)
 
     def arrived(self, arrivals: Sequence[Arrival], watch: Stopwatch) -> bool:
-        """Work off arrivals, and what is to be done because a source has ended or is silent."""
+        """Work off arrivals, and what is to be done because a source has ended or is silent, or more was due."""
         ended = tuple(sorted(each.name for each in self.inputs if self._is_over(each, arrivals)))
         now = self.clock()
         for arrival in arrivals:
             self._heard[arrival.name] = now
         idle = () if self.idle_after is None else self._idle(now - self.idle_after, arrivals)
         before = self.batch
-        unchanged = ended == before.ended and idle == before.idle
+        unchanged = ended == before.ended and idle == before.idle and not self._leaves_more
         if not arrivals and (unchanged or (not before.end and not ended)):
             return False
         self.take(arrivals, watch, idle=idle, ended=ended)
@@ -365,4 +365,9 @@ class Runner:
     @property
     def is_over(self) -> bool:
         """Whether every source has ended and everything is reported."""
-        return {each.name for each in self.inputs} <= {*self.batch.ended}
+        return {each.name for each in self.inputs} <= {*self.batch.ended} and not self._leaves_more
+
+    @property
+    def _leaves_more(self) -> bool:
+        """Whether more was due than the last batch has settled."""
+        return any(member.record.decision.more for member in self.members.values())

@@ -21,6 +21,7 @@ from hydrograph.live.counting import cut_table, next_cut
 from hydrograph.live.domain import BEGINNING, Domain
 from hydrograph.live.evaluate import Before, Evaluator
 from hydrograph.live.judged import Judged
+from hydrograph.live.portion import end_of_portion
 from hydrograph.live.record import Counts, Cut, Decision, Record
 from hydrograph.live.retention import needed_from
 from hydrograph.live.state import Piece, State, elements_of, parted
@@ -87,6 +88,10 @@ class Stepper:
         elif t0 is None and first is not None and (flush or (known is not None and first <= known)):
             # With every element before the watermark known, this is the first, whatever order they came in (A2).
             t0 = self.query.plan.profile.start_at(first)
+        stop = None
+        if t0 is not None and first is not None and (flush or known is not None):
+            span = (first, max(newest.values()))
+            stop = end_of_portion(self._evaluator_at(t0).domain, record.settled, span, None if flush else known)
         starts = {**before.end, **ends_of(arrivals, behind=False)}
         return Decision(
             batch=before.batch + 1,
@@ -97,10 +102,11 @@ class Stepper:
             ended=tuple(sorted(ended)),
             held_back={name: places[-most:] for name, places in held_back.items()},
             refused=refused,
-            watermark=known,
+            watermark=known if stop is None else stop,
             first=first,
             t0=t0,
-            flush=flush,
+            flush=flush and stop is None,
+            more=stop is not None,
             static=before.static if static is None else static,
         )
 

@@ -65,7 +65,7 @@ class StructuredDriver:
     """Where Spark keeps its own progress, on this machine; see `own_directory`."""
     tracking: Tracking = Tracking.ASYNC
     failure: Exception | None = field(init=False, default=None)
-    """What a batch has failed with."""
+    """What a batch has failed with that Spark had read: to read it again would not help."""
     _published: Mapping[str, int] = field(init=False, default_factory=dict)
     _measured: dict[Partition, float] = field(init=False, default_factory=dict)
     """Rows for each step of an offset in the last batch, where an offset is a number of things."""
@@ -95,9 +95,9 @@ class StructuredDriver:
     def batch(self, frame: DataFrame) -> None:
         """Work off what Spark has read."""
         watch = Stopwatch()
+        table = frame.toArrow()
+        watch.lap("read")
         try:
-            table = frame.toArrow()
-            watch.lap("read")
             with self._lock:
                 arrivals = self._arrivals(table)
                 watch.lap("decode")

@@ -221,7 +221,7 @@ def period_times(
         raise UnsupportedError(f"periodic reporting needs a period above zero, got {period}")
     found = [(grid, held) for grid, held in windows if held is not None]
     first = min((held[0] for _, held in found), default=None)
-    last = max((_last_seen(grid, held[1], period) for grid, held in found), default=None)
+    last = max((last_seen(grid, held[1], period) for grid, held in found), default=None)
     first = first if within.after is None else within.after + 1
     last = last if within.until is None else within.until
     if first is None or last is None:
@@ -229,6 +229,7 @@ def period_times(
     return [t0 + n * period for n in range(max(1, -((t0 - first) // period)), (last - t0) // period + 1)]
 
 
-def _last_seen(grid: Grid | None, t: Instant, period: Duration) -> Instant:
+def last_seen(grid: Grid | None, t: Instant, period: Duration) -> Instant:
+    """Return the last instant at which periods may see an event of `t`, or one period behind it (A1)."""
     seen = None if grid is None else grid.visible(t)
     return t + period - 1 if seen is None else seen.end - 1
