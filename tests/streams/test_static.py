@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +57,45 @@ def test_blank_nodes_of_two_files_differ(tmp_path: Path) -> None:
     for name in ("one.nt", "two.ttl"):
         (tmp_path / name).write_text("_:b <urn:p> <urn:o> .")
     assert len(triples(tmp_path)) == 2
+
+
+ANONYMOUS = """@prefix : <urn:> .
+:a :r [ :q 1 ; :r ( 1 [ :q 2 ] ) ] , _:x .
+_:x :q 3 .
+:b :r [] , _:x , _:b0 .
+"""
+
+
+@pytest.mark.parametrize("name", ["g.ttl", "g.trig", "g.ttl.gz"])
+def test_nodes_without_a_label_are_the_same_in_each_reading(tmp_path: Path, name: str) -> None:
+    text = ANONYMOUS if ".ttl" in name else ANONYMOUS + ":g { :c :r [ :q 4 ] , _:x }"
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    first, again = read_dataset(str(tmp_path / name)), read_dataset(str(tmp_path / name))
+    assert first.keys() == again.keys()
+    assert all(first[graph].equals(again[graph]) for graph in first)
+
+
+def test_nodes_without_a_label_are_the_same_in_another_process(tmp_path: Path) -> None:
+    (tmp_path / "g.ttl").write_text(ANONYMOUS)
+    program = (
+        "import sys; from hydrograph.streams.static import read_static; print(read_static(sys.argv[1]).to_pylist())"
+    )
+    here = f"{read_static(str(tmp_path / 'g.ttl')).to_pylist()}\n"
+    there = subprocess.run([sys.executable, "-c", program, str(tmp_path / "g.ttl")], capture_output=True, check=True)
+    assert there.stdout.decode() == here
+
+
+def test_a_label_is_one_node_in_its_file_and_no_other_there_or_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "one.ttl").write_text(ANONYMOUS)
+    (tmp_path / "two.ttl").write_text(ANONYMOUS)
+    one, two, both = triples(tmp_path / "one.ttl"), triples(tmp_path / "two.ttl"), triples(tmp_path)
+    assert len(one) == len(two) == 13
+    assert len(both) == 26
+    of_a = {o for s, _, o in one if s == "<urn:a>"}
+    of_b = {o for s, _, o in one if s == "<urn:b>"}
+    assert len(of_a & of_b) == 1  # _:x
+    assert len(of_b) == 3  # one without a label, and one whose label is none that we would give to it
+    assert len({node for triple in one for node in triple if node[0] == "_"}) == 7
 
 
 def test_named_graphs(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """Static graphs as encoded triples: N-Triples, Turtle, N-Quads, TriG, or Parquet in the encoded schema.
 
-Blank nodes are scoped to their file, duplicates are removed. RDF/XML is refused, because its entities can be made to
-fill the memory.
+Blank nodes are scoped to their file, duplicates are removed; the same files give the same tables, whoever loads them.
+RDF/XML is refused, because its entities can be made to fill the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from hydrograph.rdf.encoding import TRIPLE_COLUMNS, encode_text, salt_of, skolem
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats.tnt import open_binary
-from hydrograph.streams.parsers import text
+from hydrograph.streams.parsers import Labels, text
 from hydrograph.streams.schema import TRIPLES, check_files
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _PARSERS = {
     ".trig": ox.RdfFormat.TRIG,
 }
 _WITH_NAMES = (".nq", ".trig")
+_ANONYMOUS = (".ttl", ".trig")
+"""What may hold nodes without a label, for which the parser makes up another one each time."""
 _COMPRESSED = (".gz", ".zst")
 _REFUSED = (".rdf", ".xml", ".owl")
 _BATCH = 65_536
@@ -189,7 +191,7 @@ def _read(file: Path, number: int) -> dict[str, pa.Table]:
     if _ending(file) == ".parquet":
         check_files([file], TRIPLES)
         return {DEFAULT_GRAPH: pq.read_table(file, columns=list(TRIPLE_COLUMNS)).cast(TRIPLES)}
-    blank = partial(skolem, _salt(file), number)
+    blank = _blanks(file, number)
     parts: dict[str, list[tuple[str, str, str]]] = {DEFAULT_GRAPH: []}
     batches: dict[str, list[pa.RecordBatch]] = {}
     for quad in _quads(file):
@@ -204,6 +206,15 @@ def _read(file: Path, number: int) -> dict[str, pa.Table]:
     return {
         graph: pa.Table.from_batches([*batches.get(graph, []), _batch(part)], TRIPLES) for graph, part in parts.items()
     }
+
+
+def _blanks(file: Path, number: int) -> Callable[[str], str]:
+    """Return what gives blank nodes their texts: no other file has them, and each reading gives the same."""
+    scoped = partial(skolem, _salt(file), number)
+    if _ending(file) not in _ANONYMOUS:
+        return scoped  # as `static_on_spark` names them
+    labels = Labels()
+    return lambda label: scoped(labels(label)[2:])
 
 
 def _salt(file: Path) -> str:
