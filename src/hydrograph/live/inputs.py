@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hydrograph.errors import UsageError
 from hydrograph.live.arrivals import Partition, partition_of
-from hydrograph.live.files import files_at
+from hydrograph.live.files import Files, files_at
 from hydrograph.live.room import Room
 from hydrograph.live.settings import Settings
 from hydrograph.live.sources.registry import open_source
@@ -24,6 +24,8 @@ class Input:
     stream: Iri
     source: Source
     number: int = 0
+    log: Files | None = None
+    """Where the source writes, in the checkpoint."""
 
     @property
     def name(self) -> Partition:
@@ -38,8 +40,9 @@ def open_inputs(streams: Sequence[tuple[Iri, str]], settings: Settings, room: Ro
         number = sum(each.stream == stream for each in inputs)
         name = log_name(stream, number)
         log = files_at(below(settings.checkpoint, f"sources/{name}"), sync=settings.sync, room=room)
-        source = open_source(stream, location, log, partition=number, bad=settings.bad)
-        inputs.append(Input(stream, source, number))
+        shared = sum(each == stream for each, _ in streams) > 1
+        source = open_source(stream, location, log, partition=number, shared=shared, bad=settings.bad)
+        inputs.append(Input(stream, source, number, log))
     return inputs
 
 

@@ -25,8 +25,13 @@ SOURCES: tuple[tuple[Callable[[str], bool], Open, str], ...] = (
 )
 
 
-def open_source(stream: Iri, location: str, log: Files, *, partition: int = 0, bad: str = "skip") -> Source:
-    """Return the source at a URL; options follow behind `?`: format, time, and those of the source."""
+def open_source(
+    stream: Iri, location: str, log: Files, *, partition: int = 0, shared: bool = False, bad: str = "skip"
+) -> Source:
+    """Return the source at a URL; options follow behind `?`: format, time, and those of the source.
+
+    `shared` says that the stream has other partitions.
+    """
     url, _, query = location.partition("?")
     options = dict(parse_qsl(query, strict_parsing=bool(query)))
     format_ = options.pop("format", None)
@@ -34,7 +39,15 @@ def open_source(stream: Iri, location: str, log: Files, *, partition: int = 0, b
         raise UsageError(f"no format named {format_!r}; formats: {', '.join(ENDINGS)}")
     times = EventTime.read(options.pop("time", None))
     given = Given(
-        stream=stream, url=url, partition=partition, format=format_, times=times, log=log, bad=bad, options=options
+        stream=stream,
+        url=url,
+        partition=partition,
+        shared=shared or partition > 0,
+        format=format_,
+        times=times,
+        log=log,
+        bad=bad,
+        options=options,
     )
     for fits, opened, _ in SOURCES:
         if fits(url):

@@ -75,6 +75,8 @@ class Given:
     stream: Iri
     url: str
     partition: int = 0
+    shared: bool = False
+    """Whether the stream has other partitions."""
     format: str | None = None
     times: EventTime
     log: Files
