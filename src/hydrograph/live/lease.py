@@ -21,6 +21,7 @@ class Lease:
     def __init__(self, files: Files) -> None:
         """Take the lease from whoever has it."""
         self._files = files
+        self._lost: str | None = None
         # Where two drivers can claim the same number, since nothing is done at once there, only one of them is its own.
         self._said = f"{secrets.token_hex(16)}\n".encode()
         self.epoch = self._newest() + 1
@@ -38,12 +39,15 @@ class Lease:
 
     def check(self) -> None:
         """Raise FencedError if another driver has taken over."""
+        self.check_known()
         newest = self._newest()
         if newest != self.epoch:
-            raise FencedError(
-                f"another driver has taken over this checkpoint (lease {newest}, this one has {self.epoch}); stopped"
-            )
-        if self._files.read(self._name) != self._said:
-            raise FencedError(
-                f"another driver has taken over this checkpoint (lease {newest}, at the same time as this one); stopped"
-            )
+            self._lost = f"lease {newest}, this one has {self.epoch}"
+        elif self._files.read(self._name) != self._said:
+            self._lost = f"lease {newest}, at the same time as this one"
+        self.check_known()
+
+    def check_known(self) -> None:
+        """Raise FencedError if another driver is known to have taken over; a lease never comes back."""
+        if self._lost is not None:
+            raise FencedError(f"another driver has taken over this checkpoint ({self._lost}); stopped")

@@ -9,6 +9,13 @@ Each driver writes segments of its own, with the number of its lease in their na
 segments of drivers before it end: what one that was believed dead still writes stands beside them and does not count.
 It is not acknowledged either: a driver looks after each write whether it still has the lease, and its successor reads
 what is there after it has taken it.
+
+Whatever a driver does that does not know yet, its successor loses nothing: what the successor has counted are whole
+frames, and no whole frame is ever written over. A driver that has seen the other's lease writes nothing any more. One
+that has not writes behind the last frame it knows of: that is where the successor's own segment begins, or there is a
+frame behind it of which the driver was not sure since the append failed. So after an append that failed, it looks what
+stands there before it writes again: a frame that is whole counts, for the successor as for itself, and only what is
+torn, which nobody counts, is cut.
 """
 
 from __future__ import annotations
@@ -103,6 +110,8 @@ class AppendLog:
         self._lock = threading.Lock()
         self._recent: deque[Chunk] = deque()
         self._rows = 0
+        self._unsure = False
+        """Whether an append has failed, so that nobody knows what stands behind the end."""
         self.number = 0
         """The number of the last element."""
         chain = _chain(_segments(files, directory))
@@ -150,26 +159,46 @@ class AppendLog:
     def append(self, events: pa.Table, number: int, rejected: int = 0) -> int:
         """Write rows down, the last element of which has this number; return the offset behind them.
 
-        Raise FencedError if another driver has taken over: it may have found them or not.
+        Raise FencedError if another driver has taken over: it may have found them or not. After that nothing is written
+        any more. After another error they may be there or not too, and are if they stand there whole.
         """
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, EVENTS) as writer:
             writer.write_table(events)
         body = sink.getvalue().to_pybytes()
         with self._lock:
+            self._lease.check_known()
+            if self._unsure:
+                self._make_sure()
             if self._end - self._start >= _SEGMENT:
                 self._start = self._end
             head = _HEAD.pack(_MAGIC, len(body), _checksum(len(body), number, rejected, body), number, rejected)
-            segment = _Segment(self._lease.epoch, self._start)
-            self._files.append(self._name(segment), self._end - self._start, head + body)
+            self._unsure = True
+            self._files.append(self._name(self._segment), self._end - self._start, head + body)
             self._lease.check()
-            chunk = Chunk(events, self._end, self._end + len(head) + len(body), rejected)
-            self._end, self.number = chunk.end, number
-            self._recent.append(chunk)
-            self._rows += events.num_rows
-            while self._rows > _RECENT_ROWS and len(self._recent) > 1:
-                self._rows -= self._recent.popleft().events.num_rows
-            return chunk.end
+            self._unsure = False
+            self._count(Chunk(events, self._end, self._end + len(head) + len(body), rejected), number)
+            return self._end
+
+    @property
+    def _segment(self) -> _Segment:
+        """The segment that is written to."""
+        return _Segment(self._lease.epoch, self._start)
+
+    def _make_sure(self) -> None:
+        """Find out what an append that failed has left: a whole frame counts, the rest may be cut."""
+        self._lease.check()
+        for frame in _frames(self._files, self._directory, self._segment, self._end):
+            if frame.start == self._end:
+                self._count(_chunk(frame), frame.number)
+        self._unsure = False
+
+    def _count(self, chunk: Chunk, number: int) -> None:
+        self._end, self.number = chunk.end, number
+        self._recent.append(chunk)
+        self._rows += chunk.events.num_rows
+        while self._rows > _RECENT_ROWS and len(self._recent) > 1:
+            self._rows -= self._recent.popleft().events.num_rows
 
     @property
     def end(self) -> int:
