@@ -133,8 +133,36 @@ def test_a_unit_that_would_change_stops_the_query(placed: Local) -> None:
     key, _, text = lines[0][9:-1].partition(b"\t")
     lines[0] = framed((key + b"\t" + text.replace(b'"rows"', b'"other"')).decode())
     world.results.data[segment] = b"".join(lines)
-    with pytest.raises(RunError, match="has to give the same"):
+    for _ in range(3):
+        with pytest.raises(RunError, match="has to give the same"):
+            world.go_on()
+    for number in range(1, 20):  # also if the start dies before it has compared anything
+        world.results.changes, world.results.fails = 0, number
+        with pytest.raises((RunError, DeadError)):
+            world.go_on()
+        if world.results.changes < number:
+            break
+    world.results.fails = None
+    for name in [name for name in world.results.data if name.startswith("ahead/")]:
+        del world.results.data[name]
+    world.go_on()
+
+
+def test_what_is_compared_is_kept_no_longer_than_until_a_record_covers_it(placed: Local) -> None:
+    history = few(SEEDS[0])
+    expected = replayed(history.case, placed)
+    kept = 0
+    for steps in range(2, len(history.batches) + 2):
+        world = World(history, placed)
+        world.go_on(steps)
+        for _ in range(3):  # the last record is lost each time
+            del world.checkpoint.data[max(name for name in world.checkpoint.data if name.endswith("done"))]
+            world.go_on(0)
+            kept += any(name.startswith("ahead/") for name in world.results.data)
+        assert world.lines(world.go_on()) == expected
         world.go_on()
+        assert not [name for name in world.results.data if name.startswith("ahead/")]
+    assert kept
 
 
 def test_an_older_driver_stops_before_it_writes(placed: Local) -> None:

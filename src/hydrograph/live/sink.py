@@ -2,7 +2,7 @@
 
 Each driver writes segments of its own, so that one that was believed dead can't write behind the back of its
 successor: what counts of a segment is what the record says. Units that a driver wrote before it died, and whose batch
-is worked off again, are compared and not written twice; a difference stops the query.
+is worked off again, are compared and not written twice; a difference stops the query, at each start (`ahead`).
 
 A driver that takes over writes down how much of the segments before it counts: whoever reads the results without the
 records does not see what a driver that woke up too late has still appended.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from hydrograph.errors import RunError
+from hydrograph.live.ahead import Ahead
 from hydrograph.live.failpoints import due, strike
 from hydrograph.live.files import Files
 from hydrograph.live.record import TornError, framed, unframed
@@ -34,7 +34,7 @@ class SegmentSink:
         self._files = files
         self._epoch = epoch
         self._lengths: dict[str, int] = {}
-        self._ahead: dict[Key, str] = {}
+        self._ahead = Ahead(files, epoch)
         self._number = 0
 
     def standing(self) -> dict[str, int]:
@@ -47,17 +47,29 @@ class SegmentSink:
     def resume(self, committed: Mapping[str, int]) -> None:
         """Go on behind what a record says; units beyond it are put aside, and compared with those that come again."""
         self._lengths = dict(committed)
-        self._ahead.clear()
+        beyond = {}
         for name in self._segments():
             data = self._files.read(f"{SEGMENTS}/{name}") or b""
+            if len(data) > committed.get(name, 0):
+                beyond[name] = data[committed.get(name, 0) :]
+        # Kept before they are cut: whoever dies in between finds them in either place.
+        self._ahead.keep(
+            (unit for data in beyond.values() for unit in _units(data[: _whole(data)])), self._written_again(committed)
+        )
+        for name, data in beyond.items():
+            # Beyond the record nothing counts: it is written again, in a segment of this driver.
             end = committed.get(name, 0)
-            if len(data) > end:
-                # Beyond the record nothing counts: it is written again, in a segment of this driver.
-                for key, text in _units(data[end : end + _whole(data[end:])]):
-                    self._ahead[key] = text
-                self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data[end:])
-                self._files.append(f"{SEGMENTS}/{name}", end, b"")
+            self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data)
+            self._files.append(f"{SEGMENTS}/{name}", end, b"")
         self._take_over(committed)
+
+    def _written_again(self, committed: Mapping[str, int]) -> Iterator[tuple[Key, str]]:
+        """Return the units that were written since some were kept, and that the record covers."""
+        since = self._ahead.since
+        for name in self._segments():
+            if since is not None and name >= since and name in committed:
+                data = self._files.read(f"{SEGMENTS}/{name}") or b""
+                yield from _units(data[: committed[name]])
 
     def _take_over(self, committed: Mapping[str, int]) -> None:
         before = [name for name in self._files.names(SEGMENTS) if name.endswith(_TAKEN_OVER)]
@@ -74,13 +86,8 @@ class SegmentSink:
 
     def write(self, units: Sequence[Unit]) -> None:
         """Append units; raise RunError if one of them was written before and said something else."""
-        for unit in units:
-            before = self._ahead.pop(unit.key, None)
-            if before is not None and before != unit.text:
-                raise RunError(
-                    f"the report of {unit.key.query} at {unit.key.t} was {before[:200]} and is now {unit.text[:200]}: "
-                    "a batch that is worked off again has to give the same; the query is stopped"
-                )
+        self._ahead.settle()  # the batch before this one has its record
+        self._ahead.compare(units)
         if not units:
             return
         name = f"{self._epoch:08d}-{self._number:06d}.seg"

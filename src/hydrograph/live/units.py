@@ -35,8 +35,12 @@ class Unit:
 
     def line(self) -> bytes:
         """Return the unit as it stands in a segment: a checksum, the key and the report."""
-        key = self.key
-        return framed(f"{json.dumps([key.query, key.version, key.window_class, key.t, key.ordinal])}\t{self.text}")
+        return line_of(self.key, self.text)
+
+
+def line_of(key: Key, text: str) -> bytes:
+    """Return a unit as it stands in a segment."""
+    return framed(f"{json.dumps([key.query, key.version, key.window_class, key.t, key.ordinal])}\t{text}")
 
 
 def read_line(line: bytes) -> tuple[Key, str]:
