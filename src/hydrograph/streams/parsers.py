@@ -1,17 +1,21 @@
-"""What pyoxigraph parses, as canonical texts, and its complaints in our words."""
+"""What pyoxigraph parses, as canonical texts, and its complaints in our words.
+
+Nothing reaches it that is nested so deep that it would take very long, or the process with it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, cast
 
 import pyoxigraph as ox
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import shortened, term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
+from hydrograph.streams import nesting
 
 TURTLE, TRIG, N_TRIPLES, JSON_LD = (
     ox.RdfFormat.TURTLE,
@@ -44,7 +48,12 @@ class Labels:
 
 
 def parsed(source: IO[bytes] | bytes, syntax: ox.RdfFormat, base: str | None = None) -> ox.QuadParser:
-    """Return a parser that gives quads; use it inside `complaints`."""
+    """Return a parser that gives quads; use it inside `Complaints`. What is nested too deep raises DataError."""
+    grammar = nesting.JSON if syntax == JSON_LD else nesting.TURTLE
+    if isinstance(source, bytes):
+        nesting.check(source, grammar)
+    else:
+        source = cast("IO[bytes]", nesting.Guarded(source, nesting.Nesting(grammar)))
     return ox.parse(source, format=syntax, base_iri=base)
 
 

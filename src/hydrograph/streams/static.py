@@ -22,7 +22,7 @@ from hydrograph.rdf.encoding import TRIPLE_COLUMNS, encode_text, salt_of, skolem
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats.tnt import open_binary
-from hydrograph.streams.parsers import Labels, text
+from hydrograph.streams.parsers import Complaints, Labels, parsed, text
 from hydrograph.streams.schema import TRIPLES, check_files
 
 if TYPE_CHECKING:
@@ -224,12 +224,11 @@ def _salt(file: Path) -> str:
 def _quads(file: Path) -> Iterator[ox.Quad]:
     with open_binary(str(file)) as raw:
         try:
-            yield from ox.parse(raw, format=_PARSERS[_ending(file)], without_named_graphs=False)
-        except SyntaxError as error:
-            place = f"{file}, line {error.lineno}, column {error.offset}" if error.lineno else str(file)
-            raise DataError(f"{place}: {error.msg}") from error
-        except ValueError as error:
-            raise DataError(f"{file}: {error}") from error
+            with Complaints():
+                yield from parsed(raw, _PARSERS[_ending(file)])
+        except DataError as error:
+            place = f"{file}, " if str(error).startswith("line ") else f"{file}: "
+            raise DataError(f"{place}{error}") from None
 
 
 def _batch(rows: list[tuple[str, str, str]]) -> pa.RecordBatch:
