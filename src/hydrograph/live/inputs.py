@@ -32,6 +32,12 @@ class Input:
         """The name of the partition."""
         return partition_of(self.stream, self.number)
 
+    @property
+    def trouble(self) -> str | None:
+        """What is not right with its source, though the query goes on; None if all is, or the source does not say."""
+        words: str | None = getattr(self.source, "trouble", None)
+        return words
+
 
 def open_inputs(streams: Sequence[tuple[Iri, str]], settings: Settings, room: Room | None = None) -> list[Input]:
     """Return the sources of streams and their URLs; a stream that is given twice has two partitions."""

@@ -4,6 +4,9 @@ A file counts once, when it is first seen, in the order of names among those see
 before any of them is read, so that it is the same after a restart. Files have to appear complete: write them under a
 name that begins with `.` or `_`, and rename them. Each file has numbers and blank nodes of its own, except where the
 directory is a recorded stream, whose files have common ones.
+
+A file that can't be read is one rejected element where broken ones are skipped. That too is written down: what has been
+reported without it is not to be reported with it after a restart, should somebody have repaired it.
 """
 
 from __future__ import annotations
@@ -11,12 +14,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from errno import EACCES, EISDIR, ENOENT
 from pathlib import Path
 
 import pyarrow as pa
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph.live.lease import Lease
+from hydrograph.live.sources.encoded import checked
 from hydrograph.live.sources.index import Index
 from hydrograph.live.sources.placing import Numbering, Place, placed
 from hydrograph.live.sources.source import Chunk, Given, Wake
@@ -24,7 +29,8 @@ from hydrograph.live.sources.watcher import Watcher
 from hydrograph.streams import sources
 from hydrograph.streams.formats.parquet import MANIFEST, Manifest
 from hydrograph.streams.formats.tnt import BadLines, Tally
-from hydrograph.streams.registry import looked_at
+from hydrograph.streams.registry import PARQUET, format_of, looked_at
+from hydrograph.streams.schema import EVENTS, check_files
 from hydrograph.streams.sources import RecordedStream
 
 _END = "_END"
@@ -48,6 +54,10 @@ class DirectorySource:
     path: Path
     index: Index
     _known: set[str] = field(init=False, default_factory=set)
+    _aside: set[str] = field(init=False, default_factory=set)
+    """Files that do not count, since nothing says what they hold."""
+    _read_once: int = field(init=False, default=0)
+    """Files before this one have been read, and have to be what they were."""
     _parts: frozenset[str] | None = field(init=False, default=None)
     """The only files that count, where the directory is a recorded stream."""
     _opened: bool = field(init=False, default=False)
@@ -60,7 +70,7 @@ class DirectorySource:
         self.index.check(known, str(self.path))
         recorded = (self.path / MANIFEST).is_file()
         self.index.open(lease, Numbering.of(shared=self.given.shared and not self.index.names, recorded=recorded))
-        self._known, self._opened = set(self.index.names), True
+        self._known, self._opened, self._read_once = set(self.index.names), True, known
         if self._numbering.recorded:
             self._parts = frozenset(Manifest.read(self.path).files)
         self._check_room(0)
@@ -93,9 +103,8 @@ class DirectorySource:
         if not self._opened:
             self.index.look_up()
             return len(self.index.names)
-        with os.scandir(self.path) as entries:
-            present = {entry.name for entry in entries if entry.name in self._known or entry.is_file()}
-        new = sorted(name for name in present - self._known if self._counts(name))
+        present = self._present()
+        new = sorted(name for name in present - self._known - self._aside if self._counts(name))
         if new:
             self._check_room(len(new))
             self.index.add(new)
@@ -103,10 +112,39 @@ class DirectorySource:
         self._over = _END in present
         return len(self.index.names)
 
+    def _present(self) -> set[str]:
+        try:
+            with os.scandir(self.path) as entries:
+                return {entry.name for entry in entries if entry.name in self._known or entry.is_file()}
+        except OSError as error:
+            raise DataError(
+                f"{self.path} can not be read: {error.strerror}; bring the directory back, and start again"
+            ) from None
+
     def _counts(self, name: str) -> bool:
-        if self._parts is not None:
-            return name in self._parts
-        return not name.startswith((".", "_"))
+        """Tell whether a file that is new is one of the stream; those that nobody understands are left aside."""
+        if name.startswith((".", "_")):
+            return False
+        known = self.given.format or format_of(name) if self._parts is None else name in self._parts
+        if not known:
+            self._aside.add(name)
+        return bool(known)
+
+    @property
+    def trouble(self) -> str | None:
+        """What is not right with the directory, though the query goes on; None if all is."""
+        said = []
+        if self._aside:
+            said.append(
+                f"{len(self._aside)} of its files are left aside, as {min(self._aside)}: their names end like those of "
+                "no known format, say which with format="
+                if self._parts is None
+                else f"{len(self._aside)} of its files are not named in {MANIFEST}, and left aside"
+            )
+        if self.index.unreadable:
+            last = max(self.index.unreadable)
+            said.append(f"{len(self.index.unreadable)} files count as rejected, last: {self.index.unreadable[last]}")
+        return f"{self.path}: {'; '.join(said)}" if said else None
 
     def finished(self) -> bool:
         """Tell whether the directory is closed."""
@@ -124,9 +162,31 @@ class DirectorySource:
             yield Chunk(events, number, number + 1, rejected)
 
     def _read(self, number: int) -> tuple[pa.Table, int]:
+        """Return the rows of a file, and how many elements of it are rejected."""
+        if number in self.index.unreadable:
+            return EVENTS.empty_table(), 1
         file = self.path / self.index.names[number]
+        try:
+            found = self._rows(file, number)
+        except DataError as error:
+            if number < self._read_once:
+                raise DataError(
+                    f"{error}; it was read before and is still needed: bring it back as it was, or start with another "
+                    "checkpoint"
+                ) from None
+            if self.given.bad != "skip":
+                raise DataError(
+                    f"{error}; put a file that can be read in its place and start again, or say --bad-lines skip, "
+                    "which counts it as rejected"
+                ) from None
+            self.index.reject(number, str(error))
+            return EVENTS.empty_table(), 1
+        self._read_once = max(self._read_once, number + 1)
+        return found
+
+    def _rows(self, file: Path, number: int) -> tuple[pa.Table, int]:
         if not file.is_file():
-            raise DataError(f"{file} is gone, but is still needed: bring it back, or start with another checkpoint")
+            raise DataError(f"{file} is gone")
         form = self.given.format or looked_at(str(file))
         if form is None:
             raise DataError(f"{file}: expected a file of a known format; say which with format=")
@@ -134,8 +194,20 @@ class DirectorySource:
         stream = RecordedStream(str(file), self.given.stream.value, form, (str(file),), self.given.salt, policy)
         stream = replace(stream, times=self.given.times)
         tally = Tally()
-        table = sources.events_as_arrow(stream, tally).read_all()
+        place = Place.of(self._numbering, self.given.partition, number, self.given.salt)
         try:
-            return placed(table, Place.of(self._numbering, self.given.partition, number, self.given.salt)), tally.bad
-        except DataError as error:
-            raise DataError(f"{file}: {error}") from None
+            if form == PARQUET:
+                check_files([file], EVENTS)
+            table = sources.events_as_arrow(stream, tally).read_all()
+            return placed(checked(table) if form == PARQUET else table, place), tally.bad
+        except (pa.ArrowException, OSError, DataError) as error:
+            raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: Exception) -> Exception:
+    """Return why a file can't be read: what is wrong with it, and not with the machine at this moment."""
+    cause = error.__cause__ if isinstance(error, DataError) else error
+    if isinstance(cause, OSError) and cause.errno not in (None, ENOENT, EACCES, EISDIR):
+        return cause
+    words = str(error).splitlines()[0]
+    return DataError(words if words.startswith(str(file)) else f"{file}: {words}")
