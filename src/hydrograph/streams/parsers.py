@@ -24,6 +24,9 @@ TURTLE, TRIG, N_TRIPLES, JSON_LD = (
     ox.RdfFormat.JSON_LD,
 )
 
+BUFFER = 16 * 1024 * 1024
+"""Bytes that pyoxigraph keeps of a term, which is parsed when it is whole."""
+_FULL = f"buffer maximal size of {BUFFER}"
 _PLACE = re.compile(r"^Parser error at [^:]*: | \(line [0-9]+\)$")
 
 
@@ -123,3 +126,7 @@ class Complaints:
             raise DataError(f"{place}{words}") from None
         if isinstance(error, ValueError):
             raise DataError(shortened(str(error), 300)) from None
+        if isinstance(error, MemoryError) and _FULL in str(error):  # the parser's own limit, and no lack of memory
+            raise DataError(
+                f"expected terms of at most {BUFFER >> 20} MiB, got a longer one: does it ever end?"
+            ) from None
