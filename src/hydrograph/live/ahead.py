@@ -1,8 +1,8 @@
-"""Units that stand in the results beyond the last record: what comes when their batches are worked off again has to be
-the same (S39).
+"""Units that stand in the results beyond the last record: they have to come out the same again (S39).
 
-They were seen by whoever reads the results. So they are kept in a file of the results until a record covers them: a
-difference is found at every start, not only at the one that takes them out of the segments.
+Their batches are worked off again, and they were seen by whoever reads the results. So they are kept in a file of the
+results until a record covers them: a difference is found at every start, not only at the one that takes them out of the
+segments.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hydrograph.live.ahead import Ahead
 from hydrograph.live.failpoints import due, strike
 from hydrograph.live.files import Files
+from hydrograph.live.lease import FencedError
+from hydrograph.live.owner import check_owner, claim_results
 from hydrograph.live.record import TornError, framed, unframed
 from hydrograph.live.units import Key, Unit, read_line
 
@@ -29,23 +31,31 @@ _SEGMENT = 64 * 1024 * 1024
 class SegmentSink:
     """The segments of one driver, and those before it."""
 
-    def __init__(self, files: Files, epoch: int) -> None:
-        """Write segments under the number of a lease."""
+    def __init__(self, files: Files, epoch: int, checkpoint: Files | None = None) -> None:
+        """Write segments under the number of a lease on a checkpoint, whose results they are from then on."""
         self._files = files
+        self._checkpoint = checkpoint
         self._epoch = epoch
         self._lengths: dict[str, int] = {}
         self._ahead = Ahead(files, epoch)
         self._number = 0
 
     def standing(self) -> dict[str, int]:
-        """Return how many bytes of each segment are what was written."""
+        """Return how many bytes of each segment are what was written; raise RunError if another checkpoint wrote it."""
+        if self._checkpoint is not None:
+            check_owner(self._checkpoint, self._files)
         return {name: _whole(self._files.read(f"{SEGMENTS}/{name}") or b"") for name in self._segments()}
 
     def _segments(self) -> list[str]:
         return segments(self._files)
 
     def resume(self, committed: Mapping[str, int]) -> None:
-        """Go on behind what a record says; units beyond it are put aside, and compared with those that come again."""
+        """Go on behind what a record says; units beyond it are put aside, and compared with those that come again.
+
+        Raise RunError, and change nothing, if the results are not those of the checkpoint, FencedError if another
+        driver has come since.
+        """
+        self._refuse(committed)
         self._lengths = dict(committed)
         beyond = {}
         for name in self._segments():
@@ -62,6 +72,17 @@ class SegmentSink:
             self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data)
             self._files.append(f"{SEGMENTS}/{name}", end, b"")
         self._take_over(committed)
+
+    def _refuse(self, committed: Mapping[str, int]) -> None:
+        if self._checkpoint is not None:
+            sizes = {name: self._files.size(f"{SEGMENTS}/{name}") or 0 for name in self._segments()}
+            claim_results(self._checkpoint, self._files, SEGMENTS, sizes, committed)
+        newest = max((name[:8] for name in self._files.names(SEGMENTS)), default="")
+        if newest > f"{self._epoch:08d}":  # a driver that slept while it started cuts nothing of its successor
+            raise FencedError(
+                f"a driver with a newer lease has written these results (lease {int(newest)}, this one has "
+                f"{self._epoch}); stopped: if the checkpoint is an older copy, bring back the newest"
+            )
 
     def _written_again(self, committed: Mapping[str, int]) -> Iterator[tuple[Key, str]]:
         """Return the units that were written since some were kept, and that the record covers."""
