@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hydrograph.errors import DataError, UsageError
+from hydrograph.live.sources.encoded import checked
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Triple
@@ -34,19 +35,24 @@ class LiveStream:
         may not be: with FencedError another driver has taken over, and may have found them or not.
         """
         if isinstance(what, int):
+            if not -(2**63) <= what < 2**63:
+                raise DataError(f"expected an event time of at most 64 bits, in milliseconds, got {what}")
             self.source.send(what, [_texts(triple) for triple in triples])
         elif triples:
             raise UsageError(
                 "expected a text of whole elements alone, or an instant and triples; got a text and triples"
             )
         else:
-            self.source.send_payload(what.encode() if isinstance(what, str) else what)
+            self.source.send_payload(_utf8(what))
 
     def send_table(self, events: pa.Table) -> None:
-        """Send encoded rows, as `hydrograph convert` writes them; rows with one `seq` are one element."""
+        """Send encoded rows, as `hydrograph convert` writes them; rows with one `seq` are one element.
+
+        Raise DataError that says which row is none, and send nothing then.
+        """
         if events.schema.names != EVENTS.names:
             raise DataError(f"expected the columns {', '.join(EVENTS.names)}, got {', '.join(events.schema.names)}")
-        self.source.send_table(events.cast(EVENTS))
+        self.source.send_table(checked(events))
 
     def send_lines(self, lines: Iterable[str]) -> None:
         """Send lines of timed N-Triples; broken ones are counted and left out."""
@@ -61,7 +67,20 @@ class LiveStream:
 def _texts(triple: str | Triple) -> Texts:
     if isinstance(triple, str):
         texts = split_triple(triple.strip())
-    else:
-        texts = (term_text(triple.subject), term_text(triple.predicate), term_text(triple.object))
+    else:  # a record may hold anything
+        texts = split_triple(f"{term_text(triple.subject)} {term_text(triple.predicate)} {term_text(triple.object)} .")
     check_limits(*texts)
     return texts
+
+
+def _utf8(what: str | bytes) -> bytes:
+    if isinstance(what, bytes):
+        return what
+    if not isinstance(what, str):
+        raise UsageError(f"expected a text or bytes of whole elements, or an instant and triples; got {what!r}")
+    try:
+        return what.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"character {error.start + 1}: expected text that UTF-8 can hold, got half of a surrogate pair"
+        ) from None
