@@ -71,6 +71,28 @@ def test_what_was_read_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [chunk.start for chunk in followed.read(290, 299)] == [*range(290, 299)]
 
 
+def test_what_is_kept_in_memory_is_bounded_by_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MemoryFiles()
+    SegmentSink(files, 1).resume({})
+    writer, followed = Writer(files, 1), source(files)
+    writer.add(1)
+    followed.end()
+    length = len(followed._recent[0][1])
+    monkeypatch.setattr(results, "_KEPT_CHARACTERS", 4 * length + 10)
+    for t in range(2, 10):
+        writer.add(t)
+        followed.end()
+        assert sum(len(text) for _, text in followed._recent) <= 4 * length + 10
+    writer.add(*range(10, 100))
+    assert followed.end() == 99
+    assert 0 < len(followed._recent) <= 4
+    assert times(followed, 0, 99) == [*range(1, 100)]
+    followed.forget(98)
+    assert [number for number, _ in followed._recent] == [98]
+    followed.forget(99)
+    assert times(followed, 95, 99) == [96, 97, 98, 99]
+
+
 def test_units_keep_their_numbers_when_another_driver_takes_over() -> None:
     files = MemoryFiles()
     SegmentSink(files, 1).resume({})

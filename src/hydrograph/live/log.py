@@ -41,8 +41,10 @@ _CHECKED = struct.Struct("<IqI")
 _MAGIC = b"HYL2"
 _QUARANTINE = "quarantine"
 _SEGMENT = 32 * 1024 * 1024
-_RECENT_ROWS = 1_000_000
-"""Rows of the newest frames that are kept, so that nobody reads from the disk what has just come."""
+_RECENT_BYTES = 64 * 1024 * 1024
+"""Bytes of the newest frames that are kept, so that nobody reads from the disk what has just come: two segments."""
+_RECENT_CHUNKS = 10_000
+"""How many frames these are at most: a table takes some 12 KB, also if it has a single row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class AppendLog:
         self._lease = lease
         self._lock = threading.Lock()
         self._recent: deque[Chunk] = deque()
-        self._rows = 0
+        self._bytes = 0
         self._unsure = False
         """Whether an append has failed, so that nobody knows what stands behind the end."""
         self.number = 0
@@ -196,9 +198,13 @@ class AppendLog:
     def _count(self, chunk: Chunk, number: int) -> None:
         self._end, self.number = chunk.end, number
         self._recent.append(chunk)
-        self._rows += chunk.events.num_rows
-        while self._rows > _RECENT_ROWS and len(self._recent) > 1:
-            self._rows -= self._recent.popleft().events.num_rows
+        self._bytes += chunk.end - chunk.start
+        while self._bytes > _RECENT_BYTES or len(self._recent) > _RECENT_CHUNKS:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        oldest = self._recent.popleft()
+        self._bytes -= oldest.end - oldest.start
 
     @property
     def end(self) -> int:
@@ -217,6 +223,9 @@ class AppendLog:
     def forget(self, before: int) -> None:
         """Remove segments of this driver and of those before it that lie before an offset, or do not count."""
         self._lease.check()
+        with self._lock:
+            while self._recent and self._recent[0].end <= before:
+                self._let_go()
         found = _segments(self._files, self._directory)
         chain = _chain(found)
         needed = {each.file for each in chain if each.behind is None or each.behind > before}

@@ -33,6 +33,8 @@ _POLL = 0.05
 """Seconds between two looks at the results."""
 _KEPT = 10_000
 """Units that are kept when they are found, so that nobody reads from the disk what has just come."""
+_KEPT_CHARACTERS = 64 * 1024 * 1024
+"""How long they are together at most: as long as a segment."""
 
 
 def open_source(given: Given) -> ResultsSource:
@@ -59,6 +61,8 @@ class ResultsSource:
     """The number of the driver that writes them."""
     _parts: dict[str, _Part] = field(init=False, default_factory=dict)
     _recent: deque[tuple[int, str]] = field(init=False, default_factory=deque)
+    _length: int = field(init=False, default=0)
+    """How many characters are kept."""
     _watcher: Watcher | None = field(init=False, default=None)
 
     def open(self, lease: Lease, known: int) -> None:  # noqa: ARG002 - nothing is written
@@ -92,6 +96,7 @@ class ResultsSource:
         if newest != self._driver:  # what was written before it may have moved to its segments
             self._driver, self._parts = newest, {}
             self._recent.clear()
+            self._length = 0
         for name in segments(self.results):
             if name >= newest or name in taken:
                 self._follow(name, None if name >= newest else taken[name])
@@ -108,10 +113,17 @@ class ResultsSource:
         for text, behind in self._units(name, part.bytes, length):
             part.bytes = behind
             if text is not None:
-                self._recent.append((part.first + part.units, text))
+                self._keep(part.first + part.units, text)
                 part.units += 1
-        while len(self._recent) > _KEPT:
-            self._recent.popleft()
+
+    def _keep(self, number: int, text: str) -> None:
+        self._recent.append((number, text))
+        self._length += len(text)
+        while len(self._recent) > _KEPT or self._length > _KEPT_CHARACTERS:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._length -= len(self._recent.popleft()[1])
 
     def _units(self, name: str, start: int, length: int | None) -> Iterator[tuple[str | None, int]]:
         """Return the units of a segment from a place on, None for those of other queries, and the places behind."""
@@ -130,7 +142,9 @@ class ResultsSource:
         return False
 
     def forget(self, before: int) -> None:
-        """Results are not ours to remove."""
+        """Keep no units before an offset in memory; results are not ours to remove."""
+        while self._recent and self._recent[0][0] < before:
+            self._let_go()
 
     def read(self, start: int, end: int) -> Iterator[Chunk]:
         """Return the units from one to another."""
