@@ -17,6 +17,7 @@ from typing import Any
 from hydrograph.errors import RunError
 from hydrograph.live.files import Files
 from hydrograph.live.record import Batch, Outcome, TornError, read_batch, read_outcome, written
+from hydrograph.live.segments import Standing
 from hydrograph.live.snapshot import NOTHING
 from hydrograph.live.snapshots import Place, SnapshotLog
 
@@ -81,16 +82,19 @@ class Journal:
         self._names.setdefault(batch, []).append(name)
 
     def recover(self, standing: Mapping[str, int]) -> Found:
-        """Return where to go on; `standing` is how much of each segment of results is whole."""
+        """Return where to go on; `standing` is how much of each segment of results is whole, or how long they are."""
         outcomes, batches = self._read()
+        if isinstance(standing, Standing):
+            # From the first batch on everything can be worked off again, whatever is damaged.
+            from_first = 1 in batches or 1 in outcomes
+            standing = standing.whole({} if from_first or not outcomes else outcomes[min(outcomes)].segments)
         good = [number for number, outcome in outcomes.items() if self._stands(outcome, standing)]
         # What came of a batch knows better than what was decided: a query may have failed in it.
         decided = batches | {number: each.batch for number, each in outcomes.items()}
         if outcomes and not good and 1 not in decided:
-            newest = outcomes[max(outcomes)]
             raise RunError(
                 f"results are missing that were written before batch {min(outcomes)}: "
-                f"expected {dict(newest.segments)} bytes, got {dict(standing)}; bring the segments back, "
+                f"{_short(outcomes[min(outcomes)], standing)}; bring the segments back, "
                 "or choose another checkpoint and another directory for results"
             )
         last = max(good, default=None)
@@ -141,6 +145,16 @@ class Journal:
             else:
                 batches[batch] = read
         return outcomes, batches
+
+
+def _short(outcome: Outcome, standing: Mapping[str, int]) -> str:
+    """Return which segments are shorter than a record says; snapshots may be, too."""
+    found = [
+        f"expected {length} bytes of {name}, got {standing.get(name, 0)}"
+        for name, length in sorted(outcome.segments.items())
+        if standing.get(name, 0) < length
+    ]
+    return "; ".join(found[:3]) or "expected the snapshots in the checkpoint, got damaged ones"
 
 
 def _files(outcome: Outcome) -> set[str]:

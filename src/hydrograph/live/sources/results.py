@@ -17,7 +17,7 @@ from hydrograph.errors import DataError
 from hydrograph.live.files import Files, files_at
 from hydrograph.live.lease import Lease
 from hydrograph.live.record import TornError
-from hydrograph.live.sink import SEGMENTS, segments, taken_over
+from hydrograph.live.segments import SEGMENTS, segments, taken_over
 from hydrograph.live.sources.decoder import PARTITION_BITS
 from hydrograph.live.sources.source import Chunk, Given, Wake
 from hydrograph.live.sources.watcher import Watcher

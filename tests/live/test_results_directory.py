@@ -1,0 +1,188 @@
+"""A directory of results: whose it is, and what a start, a record and a long life cost."""
+
+from __future__ import annotations
+
+import pytest
+from live_faults import DAMAGES, MemoryFiles
+
+from hydrograph.errors import RunError
+from hydrograph.live import sink
+from hydrograph.live.journal import Journal
+from hydrograph.live.lease import FencedError, Lease
+from hydrograph.live.owner import OWNER
+from hydrograph.live.record import Batch, Outcome, TornError
+from hydrograph.live.sink import SegmentSink, read_units
+from hydrograph.live.units import Unit, units_of
+from hydrograph.runtime.reports import Report
+
+
+def unit(t: int) -> Unit:
+    return units_of("q", 1, [Report(t, None, None, (), ())])[0]
+
+
+class CountingFiles(MemoryFiles):
+    """Files that know how many bytes of them were read."""
+
+    bytes_read = 0
+
+    def read(self, name: str, start: int = 0) -> bytes | None:
+        data = super().read(name, start)
+        self.bytes_read += len(data or b"")
+        return data
+
+
+class Driver:
+    """A driver on a checkpoint and results, that does with them what a runner does."""
+
+    def __init__(self, checkpoint: MemoryFiles, results: MemoryFiles, *, tied: bool = True) -> None:
+        """Go on from what is there."""
+        lease = Lease(checkpoint)
+        self.journal = Journal(checkpoint, {}, lease.epoch)
+        self.sink = SegmentSink(results, lease.epoch, checkpoint if tied else None)
+        found = self.journal.recover(self.sink.standing())
+        self.sink.resume({} if found.outcome is None else found.outcome.segments)
+        self.number = 0 if found.outcome is None else found.outcome.batch.number
+
+    def work(self, *, done: bool = True) -> None:
+        """Write one more unit, and the record of its batch."""
+        self.number += 1
+        batch = Batch(number=self.number)
+        self.journal.begin(batch)
+        self.sink.write([unit(self.number)])
+        if done:
+            self.journal.done(Outcome(batch=batch, segments=self.sink.lengths))
+
+
+def written(*batches: int, tied: bool = True) -> tuple[MemoryFiles, MemoryFiles]:
+    """Return checkpoint and results after some drivers, each of which has worked off so many batches."""
+    checkpoint, results = MemoryFiles(), MemoryFiles()
+    for number in batches:
+        driver = Driver(checkpoint, results, tied=tied)
+        for _ in range(number):
+            driver.work()
+    return checkpoint, results
+
+
+def times(results: MemoryFiles) -> list[int]:
+    return [key.t for key, _ in read_units(results)]
+
+
+@pytest.mark.parametrize("tied", [True, False], ids=["with an owner", "from before there were owners"])
+@pytest.mark.parametrize("records", [0, 2])
+def test_results_of_another_checkpoint_are_refused_and_stay_as_they_are(records: int, tied: bool) -> None:
+    _, results = written(3, 2, tied=tied)
+    other, _ = written(records) if records else (MemoryFiles(), None)
+    if not tied and records:
+        other.data.pop(OWNER)
+    before = dict(results.data)
+    for _ in range(2):
+        with pytest.raises(RunError, match=r"results belong to another checkpoint.*choose another directory"):
+            Driver(other, results)
+        assert results.data == before
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_checkpoint_takes_up_results_that_it_wrote_before_there_were_owners(committed: bool) -> None:
+    checkpoint, results = written(3, 2, tied=False)
+    if not committed:
+        Driver(checkpoint, results, tied=False).work(done=False)
+    assert OWNER not in results.data
+    driver = Driver(checkpoint, results)
+    driver.work()
+    assert results.data[OWNER] == checkpoint.data[OWNER]
+    assert times(results) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("place", ["checkpoint", "results"])
+def test_a_damaged_owner_heals(place: str, damage: str) -> None:
+    checkpoint, results = written(3, 2)
+    files = checkpoint if place == "checkpoint" else results
+    whole = files.data[OWNER]
+    changed = DAMAGES[damage](whole)
+    if changed is None:
+        del files.data[OWNER]
+    else:
+        files.data[OWNER] = changed
+    Driver(checkpoint, results).work()
+    assert checkpoint.data[OWNER] == results.data[OWNER] == whole
+    assert times(results) == [1, 2, 3, 4, 5, 6]
+
+
+def test_of_two_checkpoints_that_come_at_once_one_has_the_results() -> None:
+    class Slow(MemoryFiles):
+        """Files of a driver before which another comes when it has looked."""
+
+        def claim(self, name: str, data: bytes) -> bool:
+            if name == OWNER and OWNER not in self.data:
+                Driver(MemoryFiles(), others)
+                self.data.update(others.data)
+            return super().claim(name, data)
+
+    results, others = Slow(), MemoryFiles()
+    with pytest.raises(RunError, match="belong to another checkpoint"):
+        Driver(MemoryFiles(), results)
+    assert results.data == others.data
+
+
+def test_a_driver_that_slept_while_it_started_cuts_nothing_of_its_successor() -> None:
+    checkpoint, results = written(2)
+    lease = Lease(checkpoint)
+    slept = SegmentSink(results, lease.epoch, checkpoint)
+    found = Journal(checkpoint, {}, lease.epoch).recover(slept.standing())
+    assert found.outcome is not None
+    Driver(checkpoint, results).work()
+    before = dict(results.data)
+    with pytest.raises(FencedError, match="newer lease"):
+        slept.resume(found.outcome.segments)
+    assert results.data == before
+
+
+def segment_names(results: MemoryFiles) -> list[str]:
+    return sorted(name for name in results.data if name.endswith(".seg"))
+
+
+@pytest.fixture
+def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink, "_SEGMENT", 300)
+
+
+@pytest.mark.usefixtures("short_segments")
+def test_a_start_reads_what_the_last_records_speak_of_and_not_all_results() -> None:
+    read = []
+    for number in (40, 400):
+        checkpoint, written_first = written(number)
+        results = CountingFiles(dict(written_first.data))
+        Driver(checkpoint, results).work()
+        read.append(results.bytes_read)
+        assert times(results) == [*range(1, number + 2)]
+    assert read[1] < 2 * read[0]
+    assert read[1] < sum(map(len, results.data.values())) / 5
+
+
+@pytest.mark.usefixtures("short_segments")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_segment_of_the_last_batches_heals_and_an_old_one_is_missed_by_its_size(damage: str) -> None:
+    checkpoint, results = written(60)
+    for name in segment_names(results)[-3:]:
+        broken = MemoryFiles(dict(results.data))
+        changed = DAMAGES[damage](broken.data.pop(name))
+        if changed is not None:
+            broken.data[name] = changed
+        driver = Driver(MemoryFiles(dict(checkpoint.data)), broken)
+        assert driver.number < 60
+        while driver.number < 61:
+            driver.work()
+        assert times(broken) == [*range(1, 62)]
+    for name in segment_names(results)[:3]:
+        broken = MemoryFiles(dict(results.data))
+        changed = DAMAGES[damage](broken.data.pop(name))
+        if changed is not None:
+            broken.data[name] = changed
+        if damage == "one bit":  # a start does not look, but a reader does
+            Driver(MemoryFiles(dict(checkpoint.data)), broken)
+            with pytest.raises(TornError):
+                times(broken)
+        else:
+            with pytest.raises(RunError, match=f"results are missing.*{name.removeprefix('segments/')}"):
+                Driver(MemoryFiles(dict(checkpoint.data)), broken)
