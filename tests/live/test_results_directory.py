@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from live_faults import DAMAGES, MemoryFiles
 
 from hydrograph.errors import RunError
 from hydrograph.live import sink
+from hydrograph.live.files import LocalFiles
 from hydrograph.live.journal import Journal
 from hydrograph.live.lease import FencedError, Lease
 from hydrograph.live.owner import OWNER
@@ -186,3 +190,32 @@ def test_a_damaged_segment_of_the_last_batches_heals_and_an_old_one_is_missed_by
         else:
             with pytest.raises(RunError, match=f"results are missing.*{name.removeprefix('segments/')}"):
                 Driver(MemoryFiles(dict(checkpoint.data)), broken)
+
+
+@pytest.mark.usefixtures("short_segments")
+def test_a_segment_is_closed_when_others_have_begun(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    out = SegmentSink(files, 1)
+    out.resume({})
+    for t in range(1, 100):
+        out.write([unit(t)])
+    assert len([*tmp_path.glob("segments/*.seg")]) > 20
+    opened = [os.path.realpath(handle) for handle in Path("/proc/self/fd").iterdir()]
+    assert 0 < sum(name.endswith(".seg") for name in opened) <= 2
+    again = SegmentSink(files, 2)
+    again.resume({name: length - 10 for name, length in out.lengths.items()})  # each is cut
+    opened = [os.path.realpath(handle) for handle in Path("/proc/self/fd").iterdir()]
+    assert sum(name.endswith(".seg") for name in opened) <= 2
+    files.close()
+
+
+def test_a_file_that_is_written_anew_is_appended_to_where_it_stands(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    files.append("a/one", 0, b"1234")
+    files.write("a/one", b"56")
+    files.append("a/one", 2, b"7")
+    for name in ("two", "three", "four"):
+        files.append(f"a/{name}", 0, b"x")
+    files.append("a/one", 3, b"8")
+    assert files.read("a/one") == b"5678"
+    files.close()

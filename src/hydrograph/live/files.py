@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,8 @@ from hydrograph.errors import RunError, UsageError
 from hydrograph.live.room import FULL, Room
 
 _T = TypeVar("_T")
+_OPEN = 2
+"""Files of a directory that stay open to be appended to: indexes and snapshots grow in two copies at once."""
 
 
 class Files(Protocol):
@@ -71,6 +74,8 @@ class LocalFiles:
         self._room = room
         self._known: set[Path] = set()
         self._open: dict[str, int] = {}
+        """Those that were used last come last."""
+        self._lock = threading.Lock()
 
     def _path(self, name: str) -> Path:
         path = self.root / name
@@ -109,6 +114,7 @@ class LocalFiles:
             try:
                 self._put(partial, data, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
                 partial.replace(path)
+                self._forget(name)  # what is open under this name is no more
             except OSError:
                 partial.unlink(missing_ok=True)  # where there is no room it only takes some
                 raise
@@ -169,21 +175,35 @@ class LocalFiles:
         """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
 
         def attempt() -> None:
-            descriptor = self._open.get(name)
-            if descriptor is None:
-                path = self._path(name)
-                descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-                self._open[name] = descriptor
-                self._named(path)
-            size = os.fstat(descriptor).st_size
-            if size < at:
-                raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
-            if size > at:
-                os.ftruncate(descriptor, at)
-            os.lseek(descriptor, at, os.SEEK_SET)
-            self._write(descriptor, data)
+            with self._lock:  # nobody closes what is written to
+                self._append(self._opened(name), name, at, data)
 
         self._with_room(name, attempt)
+
+    def _opened(self, name: str) -> int:
+        """Return the handle of a file, which may be new; of its directory no more than some stay open."""
+        descriptor = self._open.pop(name, None)
+        if descriptor is not None:
+            self._open[name] = descriptor
+            return descriptor
+        path = self._path(name)
+        new = not path.exists()
+        self._open[name] = descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        beside = [each for each in self._open if PurePosixPath(each).parent == PurePosixPath(name).parent]
+        for each in beside[:-_OPEN]:
+            os.close(self._open.pop(each))
+        if new:
+            self._named(path)
+        return descriptor
+
+    def _append(self, descriptor: int, name: str, at: int, data: bytes) -> None:
+        size = os.fstat(descriptor).st_size
+        if size < at:
+            raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
+        if size > at:
+            os.ftruncate(descriptor, at)
+        os.lseek(descriptor, at, os.SEEK_SET)
+        self._write(descriptor, data)
 
     def size(self, name: str) -> int | None:
         """Return how many bytes a file has, None if there is none."""
@@ -211,9 +231,10 @@ class LocalFiles:
         (self.root / name).unlink(missing_ok=True)
 
     def _forget(self, name: str) -> None:
-        descriptor = self._open.pop(name, None)
-        if descriptor is not None:
-            os.close(descriptor)
+        with self._lock:
+            descriptor = self._open.pop(name, None)
+            if descriptor is not None:
+                os.close(descriptor)
 
     def close(self) -> None:
         """Close what is open."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from hydrograph.live.ahead import Ahead
+from hydrograph.live.ahead import Ahead, whole_units
 from hydrograph.live.failpoints import due, strike
 from hydrograph.live.files import Files
 from hydrograph.live.lease import FencedError
@@ -95,7 +95,7 @@ class SegmentSink:
         since = self._ahead.since
         for name in segments(self._files):
             if since is not None and name >= since and name in committed:
-                yield from units_in(segment_bytes(self._files, name)[: committed[name]])
+                yield from whole_units(segment_bytes(self._files, name)[: committed[name]])
 
     def _take_over(self, committed: Mapping[str, int]) -> None:
         before = [name for name in self._files.names(SEGMENTS) if name.endswith(TAKEN_OVER)]
