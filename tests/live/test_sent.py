@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,38 @@ def test_what_can_not_be_an_element_is_refused_in_words(
     with pytest.raises(error, match="expected"):
         stream.send(*what)
     assert logged(stream) == []
+
+
+def rejected(stream: LiveStream) -> int:
+    return sum(chunk.rejected for chunk in stream.source.read(0, stream.source.end()))
+
+
+def test_the_last_element_of_sent_lines_is_in_the_log(stream: LiveStream) -> None:
+    stream.send_lines([f"100:1\t<urn:{name}> <urn:p> <urn:o> ." for name in "ab"])
+    assert logged(stream) == [(100, "<urn:a>"), (100, "<urn:b>")]
+    stream.send_lines(["100:1\t<urn:c> <urn:p> <urn:o> .\n", "nonsense", "200\t<urn:d> <urn:p> <urn:\ud800> ."])
+    assert logged(stream)[2:] == [(100, "<urn:c>")]
+    assert rejected(stream) == 2
+    seqs = [seq for chunk in stream.source.read(0, stream.source.end()) for seq in chunk.events["seq"].to_pylist()]
+    assert seqs[0] == seqs[1] < seqs[2]
+
+
+def test_lines_of_many_threads_stay_whole(stream: LiveStream) -> None:
+    def send(name: int) -> None:
+        for t in range(20):
+            stream.send_lines([f"{t}:1\t<urn:{name}> <urn:p> <urn:o{n}> ." for n in range(3)])
+
+    threads = [threading.Thread(target=send, args=(name,)) for name in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = pa.concat_tables([chunk.events for chunk in stream.source.read(0, stream.source.end())])
+    elements: dict[int, list[str]] = {}
+    for seq, s in zip(found["seq"].to_pylist(), found["s"].to_pylist(), strict=True):
+        elements.setdefault(seq, []).append(s)
+    assert len(elements) == 120
+    assert all(len(each) == 3 and len(set(each)) == 1 for each in elements.values())
 
 
 def test_a_driver_goes_on_behind_what_was_refused(tmp_path: Path) -> None:
