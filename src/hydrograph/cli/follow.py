@@ -217,6 +217,11 @@ def _until_over(live: LiveQuery) -> None:
         if shown:
             click.echo("\r\x1b[2K", err=True, nl=False)
         live.stop()
+    if live.had_ended:
+        click.echo(
+            "hydrograph: the streams of this checkpoint had ended, nothing more is read: to begin anew choose another",
+            err=True,
+        )
     status = live.status()
     if shown or any(status[name] for name in ("late_partial", "late_dropped", "rejected", "quarantined")):
         click.echo(f"hydrograph: {live_line(status)}", err=True)

@@ -37,6 +37,8 @@ def command(*, checkpoint: str, as_json: bool) -> None:
         click.echo(f"  paused: {status['paused']}; it goes on by itself when there is room")
     for words in status["troubles"]:
         click.echo(f"  waits for {words}")
+    if status["stopped"]:
+        click.echo(f"  stopped: {status['stopped']}")
     if status["restarts"]:
         click.echo(f"  {status['restarts']} times already: {status['restarted']}")
     steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())

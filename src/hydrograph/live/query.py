@@ -7,37 +7,33 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from hydrograph.errors import UsageError
-from hydrograph.language import parse
-from hydrograph.live.evaluate import Evaluator
+from hydrograph.errors import HydrographError, UsageError
+from hydrograph.live.enrolment import Enrolment, Meant
 from hydrograph.live.files import LocalFiles, files_at
 from hydrograph.live.inputs import Input, below, check_streams, log_name, open_inputs
 from hydrograph.live.member import Member
 from hydrograph.live.places import Places
 from hydrograph.live.progress import Stopwatch, query_status, together
 from hydrograph.live.reading import reachable_inputs
-from hydrograph.live.record import Enrolled
 from hydrograph.live.room import Room
-from hydrograph.live.roster import Definition, Roster, plan_fingerprint, static_fingerprint
+from hydrograph.live.roster import Roster, plan_fingerprint, static_fingerprint
 from hydrograph.live.runner import Out, Runner
 from hydrograph.live.settings import Driver, Settings
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.status import STATUS
-from hydrograph.live.step import Registered, Stepper
+from hydrograph.live.step import Stepper
 from hydrograph.live.streams import LiveStream
 from hydrograph.live.structured import StructuredDriver, answering, own_directory, query_error
 from hydrograph.live.turns import Turns
+from hydrograph.live.units import Unit
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.given import Placement
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Plan
-from hydrograph.streams.static import Given, StaticGraphs, given_graphs
-from hydrograph.temporal import Instant
-from hydrograph.windows.profile import Habits
+from hydrograph.streams.static import Given, StaticGraphs
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -49,16 +45,6 @@ _TRIES = 3
 """Times that Spark may end one after the other without a batch in between."""
 _WAIT = 0.05
 """Seconds after which the loop looks around though nobody has woken it."""
-
-
-class Meant(TypedDict, total=False):
-    """What goes with the text of a query that joins others; None is what the text says."""
-
-    name: str | None
-    dialect: str | None
-    preset: str | None
-    habits: Habits | None
-    t0: Instant | None
 
 
 class LiveQuery:
@@ -87,46 +73,29 @@ class LiveQuery:
         self.results = None if settings.results is None else files_at(settings.results, sync=sync, room=room)
         self.inputs = open_inputs(streams, settings, room)
         check_streams(plan, self.inputs)
-        query = self._registered(name, plan)
         self.urls = [url for _, url in streams]
         self._places = Places(settings)
-        self._roster = Roster(self.checkpoint)
-        self.runner = Runner(
+        roster = Roster(self.checkpoint)
+        self._enrolment = Enrolment(name, self.inputs, settings.lateness, roster, self._places, self._ask)
+        query = self._enrolment.registered(name, plan)
+        self.runner = self._enrolment.runner = Runner(
             Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static)),
             self.inputs,
             self.checkpoint,
             self.results,
-            outs,
+            [self._telling(out) for out in outs],
             about={"query": name, "version": query.version, "plan": plan_fingerprint(plan)},
             idle_after=settings.idle_after,
-            enrol=self._enrol,
-            forget_static=self._roster.forget_static,
+            enrol=self._enrolment.enrol,
+            forget_static=roster.forget_static,
         )
+        self.had_ended = False
+        """Whether all streams had ended before this start."""
+        self._tells: int | None = None
+        self._ended_by: str | None = None
         self.restarts: list[str] = []
         """Why Spark was asked to read again, each time that it had ended by itself."""
         self._written = self._looked = 0.0
-
-    def _registered(self, name: str, planned: Plan, version: int = 1) -> Registered:
-        """Return a query with the partitions of its streams: it does not wait for others."""
-        wanted = {window.stream for window in planned.query.windows}
-        partitions = tuple(each.name for each in self.inputs if each.stream in wanted)
-        lateness = self.settings.lateness
-        return Registered(name=name, plan=planned, version=version, lateness=lateness, partitions=partitions)
-
-    def _enrol(self, name: str, enrolled: Enrolled, known: Member | None) -> Member:
-        """Return a query as the checkpoint knows it."""
-        if known is not None and known.enrolled.version == enrolled.version:
-            same = known.graphs == enrolled.graphs
-            static = known.stepper.static if same else self._roster.read_static(enrolled.graphs)
-            stepper = Stepper(known.stepper.query, static, known.stepper.placed)
-            return Member(stepper, enrolled.graphs, enrolled.first)
-        definition = self._roster.read(name, enrolled.version)
-        member = self._member(definition, definition.plan(), self._roster.read_static(enrolled.graphs))
-        return replace(member, first=enrolled.first)
-
-    def _member(self, definition: Definition, planned: Plan, static: StaticGraphs) -> Member:
-        query = self._registered(definition.name, planned, definition.version)
-        return Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static))
 
     def _move(self) -> None:
         """Let Spark evaluate queries for which the driver is too small or slow. No report is lost: the state stays."""
@@ -145,13 +114,19 @@ class LiveQuery:
 
     @property
     def streams(self) -> Mapping[str, LiveStream]:
-        """The streams that this program may fill, by their IRIs."""
-        pushed = [each for each in self.inputs if isinstance(each.source, LoggedSource) and not each.source.receive]
-        return {each.stream.value: LiveStream(each.stream.value, each.source) for each in pushed}  # type: ignore[arg-type]
+        """The streams that this program may fill, by their IRIs; behind that of a further partition stands its number.
+
+        A stream that is given twice has the partitions `IRI` and `IRI 1`.
+        """
+        return {
+            each.name: LiveStream(each.name, each.source)
+            for each in self.inputs
+            if isinstance(each.source, LoggedSource) and not each.source.receive
+        }
 
     def __enter__(self) -> Self:
-        """Start the query in the background."""
-        return self.start()
+        """Start the query in the background, unless it runs already."""
+        return self.start() if self._thread is None else self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -167,6 +142,8 @@ class LiveQuery:
 
     def launch(self) -> threading.Event:
         """Run in a thread of its own; return what is set when the query is ready to answer, or has failed."""
+        if self._thread is not None:
+            raise UsageError("the query was started already: to go on after a stop make another on its checkpoint")
         ready = threading.Event()
 
         def run() -> None:
@@ -183,20 +160,43 @@ class LiveQuery:
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Run until all streams have ended, or somebody stops it."""
-        with answering():
-            try:
-                self.runner.open()
-                for each in self.inputs:
-                    each.source.start(self._woken.set)
-                self._turns.open()
-                ready()
-                if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
-                    self._run_on_spark()
-                else:
-                    self._run_here()
-                self._write_status(force=True)
-            finally:
-                self.close()
+        try:
+            with answering():
+                self._run(ready)
+        except Exception as error:
+            self._say_why(error)
+            raise
+        finally:
+            self.close()
+
+    def _run(self, ready: Callable[[], None]) -> None:
+        self.runner.open()
+        for each in self.inputs:
+            if each.name in self.runner.batch.ended and isinstance(each.source, LoggedSource):
+                each.source.finish()  # nobody would read what still comes
+        self.had_ended = self.runner.is_over
+        for each in self.inputs:
+            each.source.start(self._woken.set)
+        self._turns.open()
+        ready()
+        if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
+            self._run_on_spark()
+        else:
+            self._run_here()
+        self._write_status(force=True)
+
+    def _say_why(self, error: Exception) -> None:
+        """Leave in the checkpoint why the query has ended, unless it is another driver's, and tell those who send."""
+        self._ended_by = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+        for each in self.inputs:
+            if isinstance(each.source, LoggedSource):
+                each.source.refuse(f"the query has ended: {self._ended_by}")
+        if not self.runner.has_lease:
+            return
+        try:
+            self._write_status(force=True)
+        except (HydrographError, OSError):
+            return  # whoever started the query is told the error that has ended it
 
     def _run_here(self) -> None:
         while not self._stopping.is_set() and not self.runner.is_over:
@@ -255,7 +255,7 @@ class LiveQuery:
             each.source.stop()
         self.runner.close()
         self._places.close()
-        for files in (self.checkpoint, self.results):
+        for files in (self.checkpoint, self.results, *(each.log for each in self.inputs)):
             if isinstance(files, LocalFiles):
                 files.close()
 
@@ -263,16 +263,44 @@ class LiveQuery:
         """Finish the batch at hand, and stop; a later start goes on from there."""
         self._stopping.set()
         self._woken.set()
-        self.wait()
+        if not self._is_telling:  # who is told of a unit can't wait for the end of its batch
+            self.wait()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it has come to its end; return whether it has."""
+        self._check_elsewhere()
         if self._thread is not None:
             self._thread.join(seconds)
             if self._thread.is_alive():
                 return False
         self._raise()
         return True
+
+    def _telling(self, out: Out) -> Out:
+        """Return an out during whose calls it is known that somebody is being told."""
+
+        def told(unit: Unit) -> None:
+            self._tells = threading.get_ident()
+            try:
+                out(unit)
+            finally:
+                self._tells = None
+
+        return told
+
+    @property
+    def _is_telling(self) -> bool:
+        return self._tells == threading.get_ident()
+
+    def _check_elsewhere(self) -> None:
+        if self._is_telling:
+            raise UsageError(
+                "on_unit is part of a batch, and this waits for the end of the batch: call it from another thread"
+            )
+
+    def _ask(self, turn: Callable[[], None]) -> None:
+        self._check_elsewhere()
+        self._turns.ask(turn)
 
     def _raise(self) -> None:
         if self._failure is not None:
@@ -285,97 +313,38 @@ class LiveQuery:
         It reads the streams that are there, sees what comes from now on and nothing before, and is there again when the
         checkpoint is started again. Its name is the one it is registered under, or `name`.
         """
-        definition = self._definition(text, meant)
-        if definition.name in self.queries:
-            raise UsageError(f"a query named {definition.name} runs already: give it another name, or replace that one")
-        return self._begin(definition, given_graphs(static))
+        return self._enrolment.add(text, static, meant)
 
     def replace(self, text: str, static: Given | None = None, **meant: Unpack[Meant]) -> tuple[str, int]:
         """Let a changed query take the place of the one of its name, under the next version; see `add`.
 
         Windows of the old one that have not closed are not reported. Without `static` it sees what the old one saw.
         """
-        definition = self._definition(text, meant)
-        member = self._known(definition.name)
-        return self._begin(definition, member.stepper.static if static is None else given_graphs(static))
+        return self._enrolment.replace(text, static, meant)
 
     def remove(self, name: str) -> None:
         """Let a query run no more, from the next batch on; the others do not notice."""
-        self._known(name)
-
-        def turn() -> None:
-            self._known(name)
-            self.runner.remove(name)
-            self._places.leave(name)
-
-        self._turns.ask(turn)
+        self._enrolment.remove(name)
 
     def replace_static(self, static: Given, *, name: str | None = None) -> None:
         """Let the reports from the next batch on see other static data (S27); returns when they do.
 
         It is for the query of a `name`, or for all, and is kept in the checkpoint: a later start sees it too.
         """
-        if name is not None:
-            self._known(name)
-        graphs = given_graphs(static)
-
-        def turn() -> None:
-            chosen = self.runner.members if name is None else {name: self._known(name)}
-            for member in chosen.values():  # a driver may have to go back to before the change
-                self._roster.write_static(member.stepper.static)
-            found = self._roster.write_static(graphs)
-            steppers = {each: Stepper(m.stepper.query, graphs, m.stepper.placed) for each, m in chosen.items()}
-            self.runner.replace_static({each: (stepper, found) for each, stepper in steppers.items()})
-
-        self._turns.ask(turn)
+        self._enrolment.replace_static(static, name)
 
     @property
     def queries(self) -> dict[str, int]:
         """The versions of the queries that run, by their names."""
-        return {name: member.stepper.query.version for name, member in self.runner.members.items()}
-
-    def _known(self, name: str) -> Member:
-        found = self.runner.members.get(name)
-        if found is None:
-            raise UsageError(f"no query named {name} runs; queries: {', '.join(self.queries) or 'none'}")
-        return found
-
-    def _definition(self, text: str, meant: Meant) -> Definition:
-        called = meant.get("name") or parse(text, meant.get("dialect")).name or "query"
-        known = 1 if called == self.name else 0
-        return Definition(
-            name=called,
-            version=self._roster.next_version(called, known),
-            text=text,
-            dialect=meant.get("dialect"),
-            preset=meant.get("preset"),
-            habits=meant.get("habits") or Habits(),
-            t0=meant.get("t0"),
-        )
-
-    def _begin(self, definition: Definition, graphs: StaticGraphs) -> tuple[str, int]:
-        """Check a query as far as can be before it touches others, and let it run from the next batch on."""
-        planned = definition.plan()
-        check_streams(planned, self.inputs)
-        with Local(1, small=True) as trial:
-            # What can not be compiled is to be known here: in the middle of a batch it would stop the others.
-            Evaluator(planned if planned.is_placed else planned.starting(0), graphs, trial)
-
-        def turn() -> None:
-            if self._roster.next_version(definition.name, definition.version - 1) != definition.version:
-                raise UsageError(f"somebody else has given {definition.name} a new version at the same time: try again")
-            self._roster.write(definition)
-            self._roster.write_static(graphs)
-            self.runner.add(self._member(definition, planned, graphs))
-
-        self._turns.ask(turn)
-        return definition.name, definition.version
+        return self._enrolment.queries
 
     def _turn(self) -> None:
         """Do between two batches what somebody asked for, and what has become necessary."""
         now = time.monotonic()
         if now - self._looked > _LOOK_EVERY:
             self._looked = now
+            for name in self.runner.failed:
+                self._places.leave(name)
             self._move()
         self._turns.run()
 
@@ -406,6 +375,7 @@ class LiveQuery:
                 for each in self.inputs
                 if isinstance(each.source, LoggedSource) and each.source.trouble
             ],
+            "stopped": self._ended_by,
             "restarts": len(self.restarts),
             "restarted": next(reversed(self.restarts), None),
         }
@@ -414,4 +384,5 @@ class LiveQuery:
         now = time.monotonic()
         if force or now - self._written > _STATUS_EVERY:
             self._written = now
+            self.runner.check_lease()  # where nothing comes, nobody else would notice that another has taken over
             self.checkpoint.write(STATUS, json.dumps(self.status()).encode())

@@ -19,17 +19,18 @@ from typing import Any
 import duckdb
 
 from hydrograph.errors import HydrographError, RunError
+from hydrograph.live import records
 from hydrograph.live.abreast import Abreast
 from hydrograph.live.arrivals import Arrival, Partition, ends_of
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
 from hydrograph.live.inputs import Input
-from hydrograph.live.journal import KEPT, Found, Journal
+from hydrograph.live.journal import KEPT, Journal
 from hydrograph.live.lease import Lease
 from hydrograph.live.member import Member
 from hydrograph.live.pace import Pace
 from hydrograph.live.progress import Progress, Stopwatch
-from hydrograph.live.record import Batch, Enrolled, Outcome, Record
+from hydrograph.live.record import Batch, Enrolled, Outcome
 from hydrograph.live.sink import SegmentSink
 from hydrograph.live.step import Stepper
 from hydrograph.live.units import Unit
@@ -74,7 +75,7 @@ class Runner:
     progress: Progress = field(init=False, default_factory=Progress)
     paces: dict[str, Pace] = field(init=False, default_factory=dict)
     """Whether each query keeps up, since it is evaluated where it is."""
-    _lease: Lease = field(init=False)
+    _lease: Lease | None = field(init=False, default=None)
     _journal: Journal = field(init=False)
     _sink: SegmentSink | None = field(init=False, default=None)
     _abreast: Abreast = field(init=False, default_factory=Abreast)
@@ -88,6 +89,7 @@ class Runner:
 
     def open(self) -> None:
         """Take the checkpoint, find out where to go on, and finish what had been begun."""
+        self._check(records.newest(self.checkpoint, self.about))  # before it is taken from whoever runs well
         self._lease = Lease(self.checkpoint)
         self._journal = Journal(self.checkpoint, self.about, self._lease.epoch)
         standing: dict[str, int] = {}
@@ -95,12 +97,15 @@ class Runner:
             self._sink = SegmentSink(self.results, self._lease.epoch)
             standing = self._sink.standing()
         found = self._journal.recover(standing)
-        self._check_static(found)
-        self._open_sources(found)
+        known = found.batches[-1] if found.batches else None if found.outcome is None else found.outcome.batch
+        self._check(known)
+        self._open_sources(Batch() if known is None else known)
         if self._sink is not None:
             self._sink.resume({} if found.outcome is None else found.outcome.segments)
         if found.outcome is not None:
             self._resume(found.outcome)
+            earlier = records.outcomes(self.checkpoint, self.about)
+            self._needed = [_needs(each) for each in earlier if each.batch.number <= self.batch.number][-KEPT:]
         for batch in found.batches:
             watch = Stopwatch()
             arrivals = [*self._read(batch.start, batch.end)]
@@ -110,23 +115,30 @@ class Runner:
         self._heard = {each.name: now for each in self.inputs}
         self.progress.batch = self.batch.number
 
-    def _open_sources(self, found: Found) -> None:
+    def _open_sources(self, known: Batch) -> None:
         """Take up the sources where the records end; one that does not reach so far refuses."""
-        known = found.batches[-1].end if found.batches else {} if found.outcome is None else found.outcome.batch.end
+        assert self._lease is not None
         for each in self.inputs:
-            each.source.open(self._lease, known.get(each.name, 0))
+            each.source.open(self._lease, known.end.get(each.name, 0))
 
     def close(self) -> None:
         """Wait for queries that are still being evaluated."""
         self._abreast.close()
 
-    def _check_static(self, found: Found) -> None:
-        """Refuse static data that is neither what the query began with nor what it has now: which is meant?"""
-        known = found.batches[-1] if found.batches else None if found.outcome is None else found.outcome.batch
-        enrolled = None if known is None else known.queries.get(self.founding.name)
+    def _check(self, known: Batch | None) -> None:
+        """Refuse to go on with less, or with something else, than the queries have seen so far."""
+        if known is None:
+            return
+        missing = sorted({*known.end} - {each.name for each in self.inputs})
+        if missing:
+            raise RunError(
+                f"the checkpoint has read from {', '.join(missing)}, which is not given now: "
+                "give every stream as often as before, since windows may still show what came of it"
+            )
+        enrolled = known.queries.get(self.founding.name)
         if enrolled is None or enrolled.version != self.founding.enrolled.version:
             return
-        if self.founding.graphs not in (enrolled.graphs, enrolled.first):
+        if self.founding.graphs not in (enrolled.graphs, enrolled.first):  # which is meant?
             raise RunError(
                 f"{self.founding.name} is given other static data than it began with and than it has now: "
                 "start it with either, and replace its static data while it runs"
@@ -199,7 +211,8 @@ class Runner:
 
     def arrived(self, arrivals: Sequence[Arrival], watch: Stopwatch) -> bool:
         """Work off arrivals, and what is to be done because a source has ended or is silent, or more was due."""
-        ended = tuple(sorted(each.name for each in self.inputs if self._is_over(each, arrivals)))
+        over = {each.name for each in self.inputs if self._is_over(each, arrivals)}
+        ended = tuple(sorted({*self.batch.ended, *over}))
         now = self.clock()
         for arrival in arrivals:
             self._heard[arrival.name] = now
@@ -256,7 +269,7 @@ class Runner:
         )
 
     def _begin(self, batch: Batch, watch: Stopwatch) -> None:
-        self._lease.check()
+        self.check_lease()
         self._journal.begin(batch)
         watch.lap("plan")
         reach("begun")
@@ -280,7 +293,7 @@ class Runner:
             self.paces.setdefault(name, Pace()).worked(1000 * (self.clock() - begun), record.last)
             units += found
         watch.lap("execute")
-        self._lease.check()
+        self.check_lease()
         if self._sink is not None:
             self._sink.write(units)
             self.segments = self._sink.lengths
@@ -289,26 +302,23 @@ class Runner:
                 out(unit)
         watch.lap("write")
         reach("written")
-        self._lease.check()
-        records = {name: member.record for name, member in after.items()}
+        self.check_lease()
         batch = replace(
             batch,
             queries={name: enrolled for name, enrolled in batch.queries.items() if name in after},
             decisions={name: decision for name, decision in batch.decisions.items() if name in after},
         )
-        self._journal.done(Outcome(batch=batch, records=records, segments=self.segments, failed=failed))
+        reached = {name: member.record for name, member in after.items()}
+        outcome = Outcome(batch=batch, records=reached, segments=self.segments, failed=failed)
+        self._journal.done(outcome)
         self.members, self.batch, self.failed = after, batch, failed
         watch.lap("commit")
         reach("done")
-        self._forget(records.values())
+        self._forget(outcome)
         self.progress.worked(batch.number, arrivals, units, watch)
 
-    def _forget(self, records: Iterable[Record]) -> None:
-        needed = dict(self.batch.end)
-        for record in records:
-            for name, offset in record.oldest.items():
-                needed[name] = min(needed.get(name, offset), offset)
-        self._needed.append((needed, {each.graphs for each in self.batch.queries.values()}))
+    def _forget(self, outcome: Outcome) -> None:
+        self._needed.append(_needs(outcome))
         if len(self._needed) > KEPT:
             # The queries may have to go back as far as records reach, and then need what they need.
             before, graphs = self._needed.pop(0)
@@ -355,11 +365,18 @@ class Runner:
 
     def check_lease(self) -> None:
         """Raise FencedError if another driver has taken over."""
+        assert self._lease is not None, "the checkpoint is not taken yet"
         self._lease.check()
+
+    @property
+    def has_lease(self) -> bool:
+        """Whether the checkpoint was taken; another driver may have it since."""
+        return self._lease is not None
 
     @property
     def epoch(self) -> int:
         """The number of this driver's lease."""
+        assert self._lease is not None, "the checkpoint is not taken yet"
         return self._lease.epoch
 
     @property
@@ -371,3 +388,12 @@ class Runner:
     def _leaves_more(self) -> bool:
         """Whether more was due than the last batch has settled."""
         return any(member.record.decision.more for member in self.members.values())
+
+
+def _needs(outcome: Outcome) -> tuple[Mapping[Partition, int], set[str]]:
+    """Return the offsets and the static data that whoever goes on from an outcome needs."""
+    needed = dict(outcome.batch.end)
+    for record in outcome.records.values():
+        for name, offset in record.oldest.items():
+            needed[name] = min(needed.get(name, offset), offset)
+    return needed, {each.graphs for each in outcome.batch.queries.values()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hydrograph.errors import UsageError
+from hydrograph.errors import RunError, UsageError
 from hydrograph.live.files import files_at
 
 STATUS = "status.json"
@@ -18,5 +18,8 @@ def read_status(location: str) -> dict[str, Any]:
         raise UsageError(
             f"{location}: expected the checkpoint of a live query, got none; see run --follow --checkpoint"
         )
-    found: dict[str, Any] = json.loads(data)
+    try:
+        found: dict[str, Any] = json.loads(data)
+    except ValueError:
+        raise RunError(f"{location}/{STATUS} is torn: the next driver that runs writes it again") from None
     return found

@@ -37,6 +37,7 @@ class LoggedSource:
     """Why nothing comes at the moment, though it may yet; shown in the status."""
     stopping: threading.Event = field(init=False, default_factory=threading.Event)
     _over: bool = field(init=False, default=False)
+    _refused: str | None = field(init=False, default=None)
     _wake: Wake = field(init=False, default=lambda: None)
     _thread: threading.Thread | None = field(init=False, default=None)
     _opened: tuple[AppendLog, Decoder] | None = field(init=False, default=None)
@@ -67,7 +68,7 @@ class LoggedSource:
     def start(self, wake: Wake) -> None:
         """Begin to take what comes."""
         self._wake = wake
-        if self.receive is not None:
+        if self.receive is not None and not self._over:
             self._thread = threading.Thread(target=self._run, name=f"source {self.given.url}", daemon=True)
             self._thread.start()
 
@@ -107,6 +108,18 @@ class LoggedSource:
         self.stopping.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_PARTING)
+        self.refuse("the query has stopped")
+
+    def refuse(self, words: str) -> None:
+        """Tell whoever sends from now on that nobody will answer; nothing is written to the log any more."""
+        with self._lock:
+            self._refused = self._refused or words
+
+    def _check_open(self) -> None:
+        if self._refused is not None:
+            raise RunError(f"{self.given.url} takes nothing any more: {self._refused}")
+        if self._over:
+            raise UsageError(f"{self.given.url} has ended, nothing can follow: to begin anew choose another checkpoint")
 
     def take(self, data: bytes) -> None:
         """Log the elements that are whole with these bytes of text lines."""
@@ -137,6 +150,7 @@ class LoggedSource:
         """Log encoded rows; their `seq` is given anew, in their order."""
         log, decoder = self._writing
         with self._lock:
+            self._check_open()
             log.append(decoder.renumbered(events), decoder.number)
         self._wake()
 
@@ -146,6 +160,7 @@ class LoggedSource:
             rows, rejected = decode(decoder)
             if not rows and not rejected:
                 return
+            self._check_open()
             table = pa.Table.from_batches([batch(rows)]) if rows else EVENTS.empty_table()
             log.append(table, decoder.number, rejected)
         self._wake()
