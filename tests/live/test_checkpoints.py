@@ -48,8 +48,8 @@ def test_a_start_that_is_refused_takes_the_checkpoint_from_nobody(tmp_path: Path
         until(lambda: live.status()["batch"] > 0)
         with pytest.raises(RunError, match="belongs to another plan"):
             api.query(OTHER).start({STREAM: "push:"}, checkpoint=tmp_path / "checkpoint")
+        (tmp_path / "map.nt").write_text(triple("b"))
         with pytest.raises(RunError, match="other static data"):
-            (tmp_path / "map.nt").write_text(triple("b"))
             api.query(QUERY).start({STREAM: "push:"}, tmp_path / "map.nt", checkpoint=tmp_path / "checkpoint")
         stream.send(110, triple("a"))
         until(lambda: len(told) == 1)
