@@ -28,6 +28,7 @@ from hydrograph.live.inputs import Input
 from hydrograph.live.journal import KEPT, Journal
 from hydrograph.live.lease import Lease
 from hydrograph.live.member import Member
+from hydrograph.live.owner import check_owner
 from hydrograph.live.pace import Pace
 from hydrograph.live.progress import Progress, Stopwatch
 from hydrograph.live.record import Batch, Enrolled, Outcome
@@ -89,12 +90,15 @@ class Runner:
 
     def open(self) -> None:
         """Take the checkpoint, find out where to go on, and finish what had been begun."""
-        self._check(records.newest(self.checkpoint, self.about))  # before it is taken from whoever runs well
+        # What can be refused is, before the checkpoint is taken from whoever runs well.
+        self._check(records.newest(self.checkpoint, self.about))
+        if self.results is not None:
+            check_owner(self.checkpoint, self.results)
         self._lease = Lease(self.checkpoint)
         self._journal = Journal(self.checkpoint, self.about, self._lease.epoch)
-        standing: dict[str, int] = {}
+        standing: Mapping[str, int] = {}
         if self.results is not None:
-            self._sink = SegmentSink(self.results, self._lease.epoch)
+            self._sink = SegmentSink(self.results, self._lease.epoch, self.checkpoint)
             standing = self._sink.standing()
         found = self._journal.recover(standing)
         known = found.batches[-1] if found.batches else None if found.outcome is None else found.outcome.batch
