@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hydrograph.live.files import LocalFiles
 from hydrograph.live.journal import Journal
 from hydrograph.live.lease import FencedError, Lease
 from hydrograph.live.owner import OWNER
-from hydrograph.live.record import Batch, Outcome, TornError
+from hydrograph.live.record import Batch, Outcome, TornError, unframed
 from hydrograph.live.sink import SegmentSink, read_units
 from hydrograph.live.units import Unit, units_of
 from hydrograph.runtime.reports import Report
@@ -25,13 +26,13 @@ def unit(t: int) -> Unit:
 
 
 class CountingFiles(MemoryFiles):
-    """Files that know how many bytes of them were read."""
+    """Files that know how many bytes of segments were read."""
 
     bytes_read = 0
 
     def read(self, name: str, start: int = 0) -> bytes | None:
         data = super().read(name, start)
-        self.bytes_read += len(data or b"")
+        self.bytes_read += len(data or b"") if name.endswith(".seg") else 0
         return data
 
 
@@ -219,3 +220,48 @@ def test_a_file_that_is_written_anew_is_appended_to_where_it_stands(tmp_path: Pa
     files.append("a/one", 3, b"8")
     assert files.read("a/one") == b"5678"
     files.close()
+
+
+def records(checkpoint: MemoryFiles) -> list[bytes]:
+    return [data for name, data in checkpoint.data.items() if name.endswith(".done")]
+
+
+@pytest.mark.usefixtures("short_segments")
+@pytest.mark.parametrize("batches", [[400], [1] * 100, [20] * 20], ids=["one driver", "many", "some"])
+def test_a_record_does_not_grow_with_drivers_and_segments(batches: list[int]) -> None:
+    checkpoint, results = written(*batches)
+    assert len(segment_names(results)) > 90
+    assert max(map(len, records(checkpoint))) < 1000
+    assert len([name for name in results.data if name.endswith(".from")]) <= 18
+    assert times(results) == [*range(1, sum(batches) + 1)]
+    (last,) = [json.loads(unframed(data))["record"] for data in [records(checkpoint)[-1]]]
+    assert [key.t for key, _ in read_units(results, last["segments"])] == [*range(1, sum(batches) + 1)]
+
+
+@pytest.mark.usefixtures("short_segments")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_that_names_finished_segments_heals(damage: str) -> None:
+    checkpoint, results = written(30, 30)
+    for name in [name for name in results.data if name.endswith(".from")]:
+        broken = MemoryFiles(dict(results.data))
+        changed = DAMAGES[damage](broken.data.pop(name))
+        if changed is not None:
+            broken.data[name] = changed
+        driver = Driver(MemoryFiles(dict(checkpoint.data)), broken)
+        while driver.number < 61:
+            driver.work()
+        assert times(broken) == [*range(1, 62)], name
+
+
+@pytest.mark.usefixtures("short_segments")
+def test_an_older_driver_that_still_writes_does_not_count_where_segments_are_named_together() -> None:
+    checkpoint, results = MemoryFiles(), MemoryFiles()
+    older = Driver(checkpoint, results)
+    for _ in range(40):
+        older.work()
+    newer = Driver(checkpoint, results)
+    older.sink.write([unit(99)])  # it does not know yet
+    for _ in range(40):
+        newer.work()
+    Driver(checkpoint, results).work()
+    assert times(results) == [*range(1, 82)]

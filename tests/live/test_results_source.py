@@ -8,13 +8,16 @@ import pytest
 from live_faults import MemoryFiles
 
 from hydrograph.errors import DataError
+from hydrograph.live import sink
 from hydrograph.live.lease import Lease
 from hydrograph.live.record import framed
 from hydrograph.live.sink import SegmentSink
 from hydrograph.live.sources import results
 from hydrograph.live.sources.registry import open_source
 from hydrograph.live.sources.results import ResultsSource
+from hydrograph.live.units import units_of
 from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.reports import Report
 
 
 class CountingFiles(MemoryFiles):
@@ -112,6 +115,21 @@ def test_units_keep_their_numbers_when_another_driver_takes_over() -> None:
     fresh.open(Lease(MemoryFiles()), 6)
     with pytest.raises(DataError, match="has 6 units, expected 7"):
         fresh.open(Lease(MemoryFiles()), 7)
+
+
+def test_results_are_not_read_again_when_their_driver_names_segments_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink, "_SEGMENT", 1)
+    monkeypatch.setattr(sink, "_NAMED", 3)
+    files = CountingFiles()
+    out = SegmentSink(files, 1)
+    out.resume({})
+    followed = source(files)
+    for t in range(1, 60):
+        out.write(units_of("q", 1, [Report(t, t, t, ("a",), ())]))
+        assert followed.end() == t
+    assert len(files.names("segments")) > 60
+    assert files.bytes_read < 3 * sum(map(len, files.data.values())) + 60 * len(files.data[f"segments/{out._since}"])
+    assert source(files).end() == 59
 
 
 def test_units_of_other_queries_are_left_out() -> None:

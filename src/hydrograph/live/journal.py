@@ -85,6 +85,8 @@ class Journal:
         """Return where to go on; `standing` is how much of each segment of results is whole, or how long they are."""
         outcomes, batches = self._read()
         if isinstance(standing, Standing):
+            for number, each in outcomes.items():
+                outcomes[number] = replace(each, segments=standing.each_named(each.segments))
             # From the first batch on everything can be worked off again, whatever is damaged.
             from_first = 1 in batches or 1 in outcomes
             standing = standing.whole({} if from_first or not outcomes else outcomes[min(outcomes)].segments)

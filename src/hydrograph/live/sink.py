@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hydrograph.live.ahead import Ahead, whole_units
 from hydrograph.live.failpoints import due, strike
 from hydrograph.live.files import Files
+from hydrograph.live.journal import KEPT
 from hydrograph.live.lease import FencedError
 from hydrograph.live.owner import check_owner, claim_results
 from hydrograph.live.record import framed
@@ -23,6 +24,7 @@ from hydrograph.live.segments import (
     SEGMENTS,
     TAKEN_OVER,
     Standing,
+    finished,
     read_units,
     segment_bytes,
     segments,
@@ -36,6 +38,8 @@ __all__ = ["SegmentSink", "read_units"]
 _QUARANTINE = "quarantine"
 _SEGMENT = 64 * 1024 * 1024
 """Bytes after which a new segment begins."""
+_NAMED = 16
+"""Segments that a record names one by one, so that what is written with each batch does not grow with all results."""
 
 
 class SegmentSink:
@@ -46,6 +50,11 @@ class SegmentSink:
         self._files = files
         self._checkpoint = checkpoint
         self._epoch = epoch
+        self._finished: dict[str, int] = {}
+        """How much of each segment counts that the record does not name."""
+        self._since = ""
+        """The file in which that stands."""
+        self._together = 0
         self._lengths: dict[str, int] = {}
         self._ahead = Ahead(files, epoch)
         self._number = 0
@@ -63,7 +72,6 @@ class SegmentSink:
         driver has come since.
         """
         self._refuse(committed)
-        self._lengths = dict(committed)
         beyond = {}
         for name, size in Standing(self._files).items():
             if size > committed.get(name, 0):
@@ -78,7 +86,10 @@ class SegmentSink:
             end = committed.get(name, 0)
             self._files.write(f"{_QUARANTINE}/{name}-{self._epoch:08d}-from-{end}", data)
             self._files.append(f"{SEGMENTS}/{name}", end, b"")
-        self._take_over(committed)
+        own = [int(name[9:15]) for name in committed if name.startswith(f"{self._epoch:08d}-")]
+        self._number = max(own, default=0)  # a number is given again where the newest lease was lost
+        self._finished = {}
+        self._finish(f"{self._epoch:08d}{TAKEN_OVER}", committed)
 
     def _refuse(self, committed: Mapping[str, int]) -> None:
         if self._checkpoint is not None:
@@ -97,18 +108,22 @@ class SegmentSink:
             if since is not None and name >= since and name in committed:
                 yield from whole_units(segment_bytes(self._files, name)[: committed[name]])
 
-    def _take_over(self, committed: Mapping[str, int]) -> None:
-        before = [name for name in self._files.names(SEGMENTS) if name.endswith(TAKEN_OVER)]
-        own = f"{self._epoch:08d}{TAKEN_OVER}"
-        self._files.write(f"{SEGMENTS}/{own}", framed(json.dumps(dict(committed))))
-        for name in before[:-1]:  # one more, in case the newest is damaged
-            if name != own:
-                self._files.remove(f"{SEGMENTS}/{name}")
+    def _finish(self, name: str, lengths: Mapping[str, int]) -> None:
+        """Write down how much of some segments counts, with those before: records name them together from now on."""
+        self._finished |= lengths
+        self._together = sum(self._finished.values())
+        self._lengths = {segment: length for segment, length in self._lengths.items() if segment not in lengths}
+        self._files.write(f"{SEGMENTS}/{name}", framed(json.dumps(self._finished)))
+        self._since = name
+        for each in finished(self._files)[: -KEPT - 1]:  # records of that many batches may speak of them
+            if each != name:
+                self._files.remove(f"{SEGMENTS}/{each}")
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many bytes of each segment stand."""
-        return dict(self._lengths)
+        """How many bytes of each segment stand; of those that are finished, together (`segments.each_named`)."""
+        before = {self._since: self._together} if self._finished else {}
+        return before | self._lengths
 
     def write(self, units: Sequence[Unit]) -> None:
         """Append units; raise RunError if one of them was written before and said something else."""
@@ -116,8 +131,12 @@ class SegmentSink:
         self._ahead.compare(units)
         if not units:
             return
-        name = f"{self._epoch:08d}-{self._number:06d}.seg"
-        at = self._lengths.get(name, 0)
+        stem = f"{self._epoch:08d}-{self._number:06d}"
+        name = f"{stem}.seg"
+        if len(self._lengths) > _NAMED:
+            ended = {each: length for each, length in self._lengths.items() if each != name}
+            self._finish(f"{stem}{TAKEN_OVER}", ended)
+        at = self._lengths.get(name, self._finished.get(name, 0))
         data = b"".join(unit.line() for unit in units)
         victim = due("write")
         if victim is not None:

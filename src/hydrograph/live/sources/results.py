@@ -93,8 +93,9 @@ class ResultsSource:
     def end(self) -> int:
         """Return how many units there are; while the other query recovers they may be fewer for a moment."""
         newest, taken = taken_over(self.results)
-        if newest != self._driver:  # what was written before it may have moved to its segments
-            self._driver, self._parts = newest, {}
+        driver = newest.partition("-")[0]
+        if driver != self._driver:  # what was written before it may have moved to its segments
+            self._driver, self._parts = driver, {}
             self._recent.clear()
             self._length = 0
         for name in segments(self.results):
