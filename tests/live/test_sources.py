@@ -232,6 +232,12 @@ def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
     [
         ("gopher://host", "no source for"),
         ("tcp://host", "expected tcp://host:port"),
+        ("tcp://host:99999", "expected tcp://host:port, got tcp://host:99999: port out of range"),
+        ("tcp://host:abc", "expected tcp://host:port, got tcp://host:abc: port could not"),
+        ("tcp://[::1:9000", "expected tcp://host:port"),
+        ("tcp://host:9000?listen", "expected options as name=value"),
+        ("tcp://host:9000?listen=yes", "expected listen=false or true, got listen=yes"),
+        ("tcp://host:9000?end=", "expected end=never or close, got end="),
         ("nowhere", "expected a directory"),
         ("push:?format=nonsense", "no format named"),
     ],
@@ -239,6 +245,12 @@ def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
 def test_wrong_urls_are_refused(tmp_path: Path, url: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         open_source(Iri(STREAM), url, LocalFiles(tmp_path))
+
+
+def test_standard_input_that_is_closed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(UsageError, match="standard input is closed"):
+        open_source(Iri(STREAM), "-", LocalFiles(tmp_path))
 
 
 def test_no_thread_is_left_behind_a_directory(tmp_path: Path) -> None:

@@ -33,7 +33,10 @@ def open_source(
     `shared` says that the stream has other partitions.
     """
     url, _, query = location.partition("?")
-    options = dict(parse_qsl(query, strict_parsing=bool(query)))
+    try:
+        options = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+    except ValueError:
+        raise UsageError(f"{url}: expected options as name=value&name=value behind ?, got {query}") from None
     format_ = options.pop("format", None)
     if format_ is not None and format_ not in ENDINGS:
         raise UsageError(f"no format named {format_!r}; formats: {', '.join(ENDINGS)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from hydrograph.errors import UsageError
 from hydrograph.live.sources.feed import Feed
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.live.sources.source import Given
@@ -11,6 +12,8 @@ from hydrograph.live.sources.source import Given
 
 def open_source(given: Given) -> LoggedSource:
     """Return standard input as a source; it ends where the input does."""
+    if sys.stdin is None:  # so Python says that it was closed when the program began
+        raise UsageError("standard input is closed: expected a stream in it, or another URL than -")
     return LoggedSource(given, _receive)
 
 
