@@ -26,6 +26,7 @@ from hydrograph.streams.formats.tnt import (
     check_limits,
     open_binary,
 )
+from hydrograph.streams.lines import Line, Overlong, numbered
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
@@ -40,15 +41,16 @@ class File:
     endless: bool = False
     """Whether it comes as it is made, and may never end: what is known of it can't grow with it."""
 
-    def lines(self, *, as_they_are: bool = False) -> Iterator[tuple[int, str]]:
+    def lines(self, *, as_they_are: bool = False) -> Iterator[tuple[int, Line]]:
         """Return the lines with their numbers; bytes that are no UTF-8 become surrogates.
 
+        Of a line that is longer than it may be comes only the beginning, which says so.
         Any of LF, CR and CR LF ends a line and becomes LF; `as_they_are` leaves all of them, and only LF ends a line.
         """
         end = "\n" if as_they_are else None
         text = io.TextIOWrapper(self.raw, "utf-8-sig", errors="surrogateescape", newline=end)
         try:
-            yield from enumerate(text, 1)
+            yield from numbered(text)
         finally:
             if not self.raw.closed:
                 text.detach()  # whoever opened the file closes it
@@ -75,6 +77,11 @@ class Broken:
     place: str
     reason: str
     text: str
+
+
+def overlong(place: str, line: Overlong) -> Broken:
+    """Return what is said of a line, or an element, that is longer than it may be."""
+    return Broken(place, line.reason, "")
 
 
 @dataclass(frozen=True, slots=True)

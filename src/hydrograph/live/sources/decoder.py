@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from hydrograph.errors import DataError
 from hydrograph.live.sources.feed import Feed
+from hydrograph.live.sources.held import HeldLines, Numbered
 from hydrograph.live.sources.source import Given
 from hydrograph.rdf.encoding import skolem
 from hydrograph.streams.elements import Broken, File, Piece, beyond
 from hydrograph.streams.event_time import Texts
 from hydrograph.streams.formats.tnt import BATCH, BadLines, Row, Tally, TntReader, reason
+from hydrograph.streams.lines import ELEMENT_LIMIT, Line, too_long
 from hydrograph.streams.registry import TNT, format_named
 from hydrograph.temporal import Instant
 
@@ -31,9 +33,9 @@ Take = Callable[[list[Row], int], None]
 class _Lines(TntReader):
     """Reads lines that stand in memory."""
 
-    numbered: tuple[tuple[int, str], ...] = ()
+    numbered: tuple[Numbered, ...] = ()
 
-    def _lines(self) -> Iterator[tuple[str, int, str]]:
+    def _lines(self) -> Iterator[tuple[str, int, Line]]:
         for number, line in self.numbered:
             yield self.files[0], number, line
 
@@ -45,8 +47,7 @@ class Decoder:
     given: Given
     number: int
     _base: int = field(init=False)
-    _partial: bytes = field(init=False, default=b"")
-    _waiting: list[tuple[int, str]] = field(init=False, default_factory=list)
+    _held: HeldLines = field(init=False, default_factory=HeldLines)
 
     def __post_init__(self) -> None:
         """Keep partitions apart."""
@@ -54,44 +55,33 @@ class Decoder:
 
     def lines(self, data: bytes) -> tuple[list[Row], int]:
         """Return the rows of whole elements; a line, or an element of several lines, may go on in what comes next."""
-        *whole, self._partial = (self._partial + data).split(b"\n")
-        for line in whole:
-            self.number += 1
-            self._waiting.append((self.number, _text(line)))
-        ready = len(self._waiting)
-        if ready and (group := _group(self._waiting[-1][1])) is not None:
-            while ready and _group(self._waiting[ready - 1][1]) == group:
-                ready -= 1
-        return self._ready(ready)
+        lines, self.number = self._held.add(data, self.number)
+        return self._read(lines, self.given.bad)
 
     def rest(self) -> tuple[list[Row], int]:
         """Return the rows of what is left, which is whole."""
-        rows, rejected = self.lines(b"\n") if self._partial else ([], 0)
-        more, bad = self._ready(len(self._waiting))
-        return rows + more, rejected + bad
+        lines, self.number = self._held.whole(self.number)
+        return self._read(lines, self.given.bad)
 
     def closed(self) -> tuple[list[Row], int]:
         """Return the rows of what is left when the other side has closed the line; inside of a line it was cut."""
-        line = _text(self._partial)
+        line = self._held.begun
         says_nothing = line.lstrip()[:1] in ("", "#")
         return self.rest() if says_nothing or reason(line) is None else self.cut()
 
     def cut(self) -> tuple[list[Row], int]:
         """Return the rows of what is left when the line was cut: an element that may go on is none, and counted."""
-        begun, self._partial = _text(self._partial), b""
-        group = _group(self._waiting[-1][1]) if self._waiting else None
+        begun, group = self._held.begun, self._held.group
         if group is not None and begun and not f"{group}\t".startswith(begun[: len(group) + 1]):
-            rows, rejected = self._ready(len(self._waiting))  # another element had begun behind it
+            self._held.forget_line()
+            rows, rejected = self.rest()  # another element had begun behind it
             return rows, rejected + 1
-        rejected = 1 if begun or self._waiting else 0
-        self._waiting.clear()
-        return [], rejected
+        self._held.forget()
+        return [], 1 if begun or group is not None else 0
 
-    def _ready(self, number: int) -> tuple[list[Row], int]:
-        lines, self._waiting = self._waiting[:number], self._waiting[number:]
-        return self._read(lines, self.given.bad) if lines else ([], 0)
-
-    def _read(self, lines: list[tuple[int, str]], bad: str) -> tuple[list[Row], int]:
+    def _read(self, lines: list[Numbered], bad: str) -> tuple[list[Row], int]:
+        if not lines:
+            return [], 0
         tally = Tally()
         reader = _Lines((self.given.url,), self.given.salt, BadLines("skip" if bad == "skip" else "fail"), (*lines,))
         rows = [(t, self._base + seq, s, p, o) for t, seq, s, p, o in reader._rows(tally)]
@@ -113,9 +103,10 @@ class Decoder:
     def payload(self, data: bytes) -> list[Row]:
         """Return the rows of a text or document that holds whole elements; raise DataError if one is broken."""
         if self.given.format in (None, TNT):
-            lines = [*enumerate(map(_text, data.removesuffix(b"\n").split(b"\n")), self.number + 1)]
-            self.number += len(lines)
-            return self._read(lines, "fail")[0]
+            held = HeldLines()
+            lines, number = held.add(data, self.number)
+            more, self.number = held.whole(number)
+            return self._read(lines + more, "fail")[0]
         base, rows = self.number, []
         for found in self._elements(cast("IO[bytes]", io.BufferedReader(io.BytesIO(data))), endless=False):
             if isinstance(found, Broken):
@@ -159,7 +150,8 @@ class Decoder:
                     told.rejected += 1
                 else:
                     self.number = max(self.number, base + found.number)
-                    told.add(found, self._rows(base + found.number, found.t, found.triples))
+                    if not told.add(found, self._rows(base + found.number, found.t, found.triples)) and fails:
+                        raise DataError(f"element {found.number}: {too_long('an element')}")  # noqa: TRY301
         except DataError as error:
             told.lose(begun=True)
             if not feed.ended:
@@ -180,22 +172,38 @@ class _Told:
     rejected: int = 0
     _rows: list[Row] = field(default_factory=list)
     _last: list[Row] = field(default_factory=list)
+    _length: int = 0
+    """Of the terms of the last one."""
     _open: int | None = None
     _lost: set[int] = field(default_factory=set)
+    _too_long: set[int] = field(default_factory=set)
 
-    def add(self, piece: Piece, rows: list[Row]) -> None:
+    def add(self, piece: Piece, rows: list[Row]) -> bool:
+        """Take in a piece; return False if its element is longer than it may be, and counted as rejected."""
+        if piece.number in self._too_long:
+            return False
         if piece.number != self._open:
             self._close()
         self._last += rows
         self._open = piece.number
+        self._length += sum(len(s) + len(p) + len(o) for _, _, s, p, o in rows)
+        if self._length > ELEMENT_LIMIT:
+            self.rejected += 1
+            self._too_long.add(piece.number)
+            self._forget()
+            return False
         if not piece.goes_on:
             self._close()
         if len(self._rows) >= BATCH:
             self.tell()
+        return True
 
     def _close(self) -> None:
         self._rows += self._last
-        self._last, self._open = [], None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._last, self._length, self._open = [], 0, None
 
     def tell(self) -> None:
         """Hand over what is whole."""
@@ -206,24 +214,14 @@ class _Told:
 
     def lose(self, number: int | None = None, *, begun: bool = False) -> None:
         """Count what was not whole: the element that may go on, one of a number; one at least if one had `begun`."""
-        lost = {each for each in (number, self._open) if each is not None} - self._lost
+        lost = {each for each in (number, self._open) if each is not None} - self._lost - self._too_long
         if begun and not lost and not self._lost:
             lost = {0}
         self.rejected += len(lost)
         self._lost |= lost
-        self._last, self._open = [], None
+        self._forget()
 
     def end(self) -> None:
         """Hand over all."""
         self._close()
         self.tell()
-
-
-def _text(line: bytes) -> str:
-    return line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
-
-
-def _group(line: str) -> str | None:
-    """Return time and number of an element that may have several lines."""
-    head, tab, _ = line.partition("\t")
-    return head if tab and ":" in head else None

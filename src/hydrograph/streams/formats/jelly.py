@@ -16,6 +16,7 @@ from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.streams.datasets import DEFAULT, Quad, file_of_graphs, labels_of, whole
 from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name
 from hydrograph.streams.event_time import GENERATED, moment_text
+from hydrograph.streams.lines import ELEMENT_LIMIT
 from hydrograph.streams.parsers import Labels
 
 if TYPE_CHECKING:
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 
 
 FRAME_LIMIT = 256 * 1024 * 1024
+"""The longest frame of a file; of a stream without end it is that of an element."""
 
 
 def read(file: File) -> Iterator[Piece | Broken]:
     """Return the elements of a file; what is broken in a frame breaks all that follow, and stops the reading."""
-    options, frames = _frames(file.raw)
+    options, frames = _frames(file)
     if options is None:
         return
     if options.stream_types.flat:
@@ -40,7 +42,7 @@ def read(file: File) -> Iterator[Piece | Broken]:
         yield from whole(file, number, f"frame {number}", (_quad(each, labels) for each in frame), named=False)
 
 
-def _frames(raw: IO[bytes]) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
+def _frames(file: File) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
     """Return what the stream says of itself, and the statements of each frame; without any frame it says nothing."""
     from pyjelly import jelly
     from pyjelly.integrations.generic.generic_sink import Prefix
@@ -48,10 +50,12 @@ def _frames(raw: IO[bytes]) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
     from pyjelly.parse.decode import options_from_frame
     from pyjelly.parse.ioutils import delimited_jelly_hint
 
+    raw = file.raw
     if not hasattr(raw, "peek"):
         raw = cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", raw)))
     delimited = delimited_jelly_hint(raw.peek(3)[:3])  # type: ignore[attr-defined]
-    parts = _delimited(raw) if delimited else filter(None, iter([raw.read()]))
+    limit = ELEMENT_LIMIT if file.endless else FRAME_LIMIT
+    parts = _delimited(raw, limit) if delimited else filter(None, iter([_only(raw, limit if file.endless else None)]))
     with _Complaints():
         frames = (jelly.RdfStreamFrame.FromString(part) for part in parts)
         empty = []
@@ -70,7 +74,19 @@ def _frames(raw: IO[bytes]) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
     )
 
 
-def _delimited(raw: IO[bytes]) -> Iterator[bytes]:
+def _only(raw: IO[bytes], limit: int | None) -> bytes:
+    """Return the bytes of a frame that is all there is."""
+    part = raw.read(-1 if limit is None else limit + 1)
+    if limit is not None and len(part) > limit:
+        raise _long_frame(limit)
+    return part
+
+
+def _long_frame(limit: int) -> DataError:
+    return DataError(f"expected frames of at most {limit} bytes, got one of more: is this Jelly?")
+
+
+def _delimited(raw: IO[bytes], limit: int) -> Iterator[bytes]:
     """Return the bytes of frames, each of which stands behind its length."""
     while True:
         length = shift = 0
@@ -84,10 +100,10 @@ def _delimited(raw: IO[bytes]) -> Iterator[bytes]:
             shift += 7
             if byte[0] < 0x80:  # the last byte of a number
                 break
-            if length > FRAME_LIMIT:
+            if length > limit:
                 break
-        if length > FRAME_LIMIT:
-            raise DataError(f"expected frames of at most {FRAME_LIMIT} bytes, got one of more: is this Jelly?")
+        if length > limit:
+            raise _long_frame(limit)
         part = raw.read(length)
         if len(part) < length:
             raise DataError(f"expected a frame of {length} bytes, got the end of the file after {len(part)}")

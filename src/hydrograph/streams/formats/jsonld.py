@@ -14,8 +14,9 @@ from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.streams.datasets import file_of_graphs, labels_of, whole
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, overlong, scoped
 from hydrograph.streams.event_time import GENERATED, Texts, moment_text
+from hydrograph.streams.lines import Overlong
 from hydrograph.streams.parsers import JSON_LD, Labels, quads
 
 _REMOTE = "LoadDocumentCallback"
@@ -29,9 +30,12 @@ def read(file: File) -> Iterator[Piece | Broken]:
 def read_lines(file: File) -> Iterator[Piece | Broken]:
     """Return the elements of lines of documents; a line that is no object, or says nothing, is broken."""
     for number, line in file.lines():
+        place = f"line {number}"
+        if isinstance(line, Overlong):
+            yield overlong(place, line)
+            continue
         if line.isspace():
             continue
-        place = f"line {number}"
         try:
             found = list(_quads(line.strip().encode("utf-8", "surrogateescape")))
         except DataError as error:

@@ -17,10 +17,11 @@ from typing import IO
 from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import BLANK_NODE_LABEL, shortened
 from hydrograph.streams.datasets import Quad, whole
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, statement
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, overlong, statement
 from hydrograph.streams.event_time import GENERATED, moment_text
 from hydrograph.streams.formats.nquads import quad_of
 from hydrograph.streams.formats.tnt import open_text
+from hydrograph.streams.lines import ELEMENT_LIMIT, SHOWN, Line, Overlong
 from hydrograph.streams.parsers import TRIG, Complaints, Labels, parsed, texts
 
 NAME = "messages"
@@ -64,6 +65,9 @@ def read(file: File) -> Iterator[Piece | Broken]:
     syntax = _Lines() if name.endswith(_BY_LINE) else _Trig() if name.endswith(SYNTAXES) else _Either()
     for number, (start, text) in enumerate(split, 1):
         place = f"message {number} at line {start}"
+        if isinstance(text, Overlong):
+            yield overlong(place, text)
+            continue
         try:
             quads = syntax.quads(start, text)
         except DataError as error:
@@ -72,30 +76,62 @@ def read(file: File) -> Iterator[Piece | Broken]:
         yield from whole(file, number, place, quads, named=False, text=text)
 
 
-def _split_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+@dataclass(slots=True)
+class _Message:
+    """What has come of the message that begins at a line; one that is longer than it may be is forgotten at once."""
+
+    start: int
+    _parts: list[str] = field(default_factory=list)
+    _length: int = 0
+    _lost: bool = False
+
+    def add(self, part: Line) -> Iterator[tuple[int, Line]]:
+        """Take in what follows; return what is to be said when the message is too long with it."""
+        if self._lost:
+            return
+        if isinstance(part, str):
+            self._parts.append(part)
+            self._length += len(part)
+            if self._length <= ELEMENT_LIMIT:
+                return
+            part = Overlong("".join(self._parts)[:SHOWN])
+        self._parts, self._lost = [], True
+        yield self.start, part
+
+    def end(self) -> Iterator[tuple[int, Line]]:
+        """Return it with the number of its first line, unless it was too long."""
+        if not self._lost:
+            yield self.start, "".join(self._parts)
+
+    def rest(self) -> Iterator[tuple[int, Line]]:
+        """Return it at the end of a log, behind whose last delimiter there may be nothing."""
+        if self._parts:
+            yield from self.end()
+
+
+def _split_lines(lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
     """Return the messages of a log in which every statement stands on a line, with the numbers of their first lines."""
-    held: list[str] = []
-    start = 1
+    message = _Message(1)
     for number, line in lines:
-        if _DELIMITER_LINE.fullmatch(line.removesuffix("\n")):
-            yield start, "".join(held)
-            start, held = number + 1, []
+        if isinstance(line, str) and _DELIMITER_LINE.fullmatch(line.removesuffix("\n")):
+            yield from message.end()
+            message = _Message(number + 1)
         else:
-            held.append(line)
-    if held:
-        yield start, "".join(held)
+            yield from message.add(line)
+    yield from message.rest()
 
 
-def _split(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def _split(lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
     """Return the messages of a log in Turtle or TriG, with the numbers of their first lines.
 
     A delimiter may stand anywhere between statements, and its word in strings, comments and names.
     """
-    held: list[str] = []
-    start, quote = 1, ""
+    message, quote = _Message(1), ""
     for number, line in lines:
+        if isinstance(line, Overlong):
+            raise DataError(line.reason)  # nobody knows whether a string goes on behind it
         if not quote and '"""' not in line and "'''" not in line and "message" not in line.lower():
-            held.append(line)
+            yield from message.add(line)
             continue
         begin, at, before = 0, 0, ""
         while at < len(line):
@@ -110,13 +146,12 @@ def _split(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
             if kind == "long":
                 quote = token
             elif (end := _delimiter(line, kind, token, at, before)) is not None:
-                held.append(line[begin : found.start()])
-                yield start, "".join(held)
-                start, held, begin, at = number, [], end, end
+                yield from message.add(line[begin : found.start()])
+                yield from message.end()
+                message, begin, at = _Message(number), end, end
             before = kind
-        held.append(line[begin:])
-    if held:
-        yield start, "".join(held)
+        yield from message.add(line[begin:])
+    yield from message.rest()
 
 
 def _delimiter(line: str, kind: str, token: str, end: int, before: str) -> int | None:

@@ -9,8 +9,9 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import split_quad
 from hydrograph.streams.datasets import Quad as Texts
 from hydrograph.streams.datasets import file_of_graphs
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, scoped, statement
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, overlong, scoped, statement
 from hydrograph.streams.event_time import GENERATED, moment_text
+from hydrograph.streams.lines import Overlong
 
 NAME = "nquads"
 
@@ -28,6 +29,9 @@ def read(file: File) -> Iterator[Piece | Broken]:
 def lines(file: File, refuse: Callable[[Broken], None]) -> Iterator[Texts]:
     """Return the quads of lines of N-Quads; `refuse` is told of broken ones."""
     for number, line in file.lines():
+        if isinstance(line, Overlong):
+            refuse(overlong(f"line {number}", line))
+            continue
         try:
             quad = quad_of(line.removesuffix("\n"))
         except DataError as error:

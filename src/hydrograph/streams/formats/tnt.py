@@ -26,6 +26,7 @@ import zstandard
 from hydrograph.errors import DataError, RunError, UsageError
 from hydrograph.rdf.encoding import encode_text, skolem, term_id
 from hydrograph.rdf.nquads import SPACE, TRIPLE, canonical_texts, shortened, split_triple
+from hydrograph.streams.lines import Line, Overlong, numbered
 from hydrograph.streams.schema import EVENTS
 from hydrograph.streams.unpacked import Unpacked
 
@@ -112,6 +113,8 @@ class TntReader:
                 yield t
             return
         for name, number, line in self._lines():
+            if isinstance(line, Overlong):
+                raise broken(name, number, line.reason, line.start)
             time, tab, statement = line.partition("\t")
             if found := _TIME.fullmatch(time) if tab else None:
                 tally.lines += 1
@@ -137,6 +140,8 @@ class TntReader:
         with self.bad_lines.quarantine() as quarantine:
             for name, number, line in self._lines():
                 try:
+                    if isinstance(line, Overlong):
+                        raise DataError(line.reason)  # noqa: TRY301
                     found = _LINE.fullmatch(line)
                     if found is None:
                         if _NOTHING.fullmatch(line):
@@ -150,8 +155,9 @@ class TntReader:
                 except DataError as error:
                     tally.bad += 1
                     if self.bad_lines.action == "fail":
-                        raise broken(name, number, str(error), line) from None
-                    if quarantine is not None:
+                        shown = line.start if isinstance(line, Overlong) else line
+                        raise broken(name, number, str(error), shown) from None
+                    if quarantine is not None and not isinstance(line, Overlong):
                         quarantine.write(line.encode("utf-8", "surrogateescape") + b"\n")
                     continue
                 tally.lines += 1
@@ -165,11 +171,11 @@ class TntReader:
                     tally.blanks, o = True, skolem(self.salt, seq, o[2:])
                 yield t, seq, s, p, o
 
-    def _lines(self) -> Iterator[tuple[str, int, str]]:
+    def _lines(self) -> Iterator[tuple[str, int, Line]]:
         for name in self.files:
             with open_text(name) as lines:
-                for number, line in enumerate(lines, 1):
-                    yield name, number, line.removesuffix("\n")
+                for number, line in numbered(lines):
+                    yield name, number, line if isinstance(line, Overlong) else line.removesuffix("\n")
 
 
 def has_blank(statement: str) -> bool:

@@ -6,19 +6,33 @@ from collections.abc import Iterable, Iterator
 from typing import IO
 
 from hydrograph.errors import DataError
-from hydrograph.streams.datasets import whole
+from hydrograph.streams.datasets import Quad, whole
 from hydrograph.streams.elements import Broken, Element, File, Format, Piece, statement
+from hydrograph.streams.lines import ELEMENT_LIMIT, too_long
 from hydrograph.streams.parsers import TURTLE, quads
 
 
 def read(file: File) -> Iterator[Piece | Broken]:
     """Return the element of a file; a broken one is a broken element."""
     try:
-        found = list(quads(file.raw, TURTLE))  # N-Triples are Turtle
+        parsed = quads(file.raw, TURTLE)  # N-Triples are Turtle
+        found = list(_limited(parsed) if file.endless else parsed)
     except DataError as error:
+        if file.endless:
+            raise  # what follows is no other element
         yield Broken("the file", str(error), "")
         return
     yield from whole(file, 1, "the file", found)
+
+
+def _limited(found: Iterator[Quad]) -> Iterator[Quad]:
+    """Return the quads of an element; raise DataError if it is longer than it may be."""
+    length = 0
+    for quad in found:
+        length += sum(map(len, quad))
+        if length > ELEMENT_LIMIT:
+            raise DataError(too_long("an element"))
+        yield quad
 
 
 def write(out: IO[bytes], elements: Iterable[Element]) -> None:

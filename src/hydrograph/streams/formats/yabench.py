@@ -11,8 +11,9 @@ from typing import IO
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import IRIREF, OBJECT, canonical_texts
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, statement
+from hydrograph.streams.elements import Broken, Element, File, Format, Piece, overlong, statement
 from hydrograph.streams.event_time import Texts
+from hydrograph.streams.lines import Overlong
 
 _TIME = r'[ \t]+"(-?[0-9]{1,18})"[ \t]*\.[ \t]*'
 _LINE = re.compile(rf"[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+({OBJECT}){_TIME}")
@@ -27,6 +28,9 @@ def read(file: File) -> Iterator[Piece | Broken]:
 def timed_lines(file: File, parse: LineParser) -> Iterator[Piece | Broken]:
     """Return an element for each line, of which `parse` gives time and triple."""
     for number, line in file.lines():
+        if isinstance(line, Overlong):
+            yield overlong(f"line {number}", line)
+            continue
         text = line.removesuffix("\n")
         if not text or text.isspace():
             continue
