@@ -7,19 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
-from hydrograph.errors import RunError
-from hydrograph.live import files
+from hydrograph.errors import DataError, RunError
+from hydrograph.live import files, parts
+from hydrograph.live import log as logs
 from hydrograph.live.files import Files, LocalFiles, RemoteFiles, files_at
 from hydrograph.live.lease import FencedError, Lease
-from hydrograph.live.sink import read_units
+from hydrograph.live.log import AppendLog, read_log
+from hydrograph.live.sink import SegmentSink, read_units
+from hydrograph.live.units import units_of
+from hydrograph.runtime.reports import Report
+from hydrograph.streams.formats.tnt import batch
 
 
 class NotAppending:
@@ -120,3 +127,130 @@ def test_a_driver_that_is_started_elsewhere_goes_on_from_the_url(
         assert not [*Path.cwd().iterdir()]
     found = [text for _, text in read_units(files_at(settings["results"]))]
     assert found == site.expected()
+
+
+class CountingFiles(RemoteFiles):
+    """Files that know how many bytes were sent to where they are."""
+
+    bytes_written = 0
+
+    def write_object(self, name: str, data: bytes) -> None:
+        self.bytes_written += len(data)
+        super().write_object(name, data)
+
+
+def counting(root: Path) -> CountingFiles:
+    return CountingFiles(cast("pafs.FileSystem", NotAppending(pafs.LocalFileSystem())), str(root))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("made", [LocalFiles, appending, not_appending])
+def test_a_file_is_what_was_appended_and_not_cut(
+    made: Callable[[Path], Files], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_MANY", 4)
+    monkeypatch.setattr(parts, "_SHORT", 60)
+    monkeypatch.setattr(parts, "_KNOWN", 2)
+    rng = Random(f"appended {seed}")
+    kept, expected = made(tmp_path), dict[str, bytes]()
+    for _ in range(150):
+        name = rng.choice(["a/one", "a/two", "b/three"])
+        before = expected.get(name, b"")
+        match rng.randrange(12):
+            case 0:
+                kept.remove(name)
+                expected.pop(name, None)
+            case 1:
+                expected[name] = rng.randbytes(rng.randrange(20))
+                kept.write(name, expected[name])
+            case 2:
+                if isinstance(kept, LocalFiles):
+                    kept.close()
+                kept = made(tmp_path)  # another process goes on
+            case chosen:
+                at = rng.randrange(len(before) + 1) if chosen == 3 else len(before)
+                data = rng.randbytes(rng.randrange(20))
+                kept.append(name, at, data)
+                expected[name] = before[:at] + data
+        for reader in (kept, made(tmp_path)):
+            start = rng.randrange(30)
+            assert reader.read(name, start) == (expected[name][start:] if name in expected else None)
+            assert reader.size(name) == (len(expected[name]) if name in expected else None)
+        assert {f"a/{each}" for each in kept.names("a")} == {each for each in expected if each.startswith("a/")}
+    for name in expected:
+        kept.remove(name)
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+    if isinstance(kept, LocalFiles):
+        kept.close()
+
+
+def test_what_is_sent_to_where_nothing_can_be_appended_follows_what_came(tmp_path: Path) -> None:
+    written = []
+    for number in (300, 1200):
+        files = counting(tmp_path / str(number))
+        log = AppendLog(files, "log", Lease(files))
+        for t in range(1, number + 1):
+            log.append(pa.Table.from_batches([batch([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
+        assert files.bytes_written < 3 * log.end
+        written.append(files.bytes_written)
+        objects = [file for file in (tmp_path / str(number)).rglob("*") if file.is_file()]
+        assert len(objects) < number / 256 + 256 + 5
+        found = read_log(not_appending(tmp_path / str(number)), "log", 0, log.end)
+        assert [t for chunk in found for t in chunk.events["t"].to_pylist()] == [*range(1, number + 1)]
+    assert written[1] < 5 * written[0]
+
+
+def test_results_are_sent_once_or_twice_too(tmp_path: Path) -> None:
+    files = counting(tmp_path)
+    out = SegmentSink(files, 1)
+    out.resume({})
+    for t in range(1, 400):
+        out.write(units_of("q", 1, [Report(t, t, t, ("a",), ())]))
+    assert files.bytes_written < 3 * sum(out.lengths.values())
+    SegmentSink(files, 2).resume(out.lengths)
+    assert [key.t for key, _ in read_units(not_appending(tmp_path))] == [*range(1, 400)]
+
+
+def test_forgetting_removes_every_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "_SEGMENT", 10_000)
+    files = not_appending(tmp_path)
+    log = AppendLog(files, "log", Lease(files))
+    for t in range(1, 101):
+        log.append(pa.Table.from_batches([batch([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
+    before = len([*tmp_path.rglob("*")])
+    log.forget(log.end)
+    assert len([*tmp_path.rglob("*")]) < before / 5
+
+
+def test_an_object_that_is_missing_is_missed_by_whoever_reads_it(tmp_path: Path) -> None:
+    files = not_appending(tmp_path)
+    log = AppendLog(files, "log", Lease(files))
+    ends = [
+        log.append(pa.Table.from_batches([batch([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t) for t in range(1, 6)
+    ]
+    (gone,) = [file for file in tmp_path.rglob("*") if file.name == f"{ends[1]:020d}"]
+    gone.unlink()
+    with pytest.raises(DataError, match=f"bytes from {ends[1]} to {ends[2]}"):
+        AppendLog(files, "log", Lease(files), ends[1])
+    assert AppendLog(files, "log", Lease(files), ends[2]).end == ends[4]  # what was worked off is not needed
+
+
+def test_who_reads_while_one_object_is_made_of_many_reads_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_MANY", 4)
+    files = not_appending(tmp_path)
+    for at in range(4):
+        files.append("a/one", at, b"%d" % at)
+
+    class Slow(RemoteFiles):
+        """Files of a reader that has looked what there is, and reads when it is gone."""
+
+        def read_object(self, name: str, start: int = 0) -> bytes:
+            if files.size("a/one") == 4:
+                files.append("a/one", 4, b"4")
+            return super().read_object(name, start)
+
+    slow = Slow(cast("pafs.FileSystem", NotAppending(pafs.LocalFileSystem())), str(tmp_path))
+    assert (slow.read("a/one") or b"")[:4] == b"0123"
+    assert slow.read("a/one") == b"01234"
