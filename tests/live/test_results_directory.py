@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from live_faults import DAMAGES, MemoryFiles
 
+from hydrograph import api
 from hydrograph.errors import RunError
 from hydrograph.live import sink
 from hydrograph.live.files import LocalFiles
 from hydrograph.live.journal import Journal
 from hydrograph.live.lease import FencedError, Lease
 from hydrograph.live.owner import OWNER
+from hydrograph.live.query import LiveQuery
 from hydrograph.live.record import Batch, Outcome, TornError, unframed
 from hydrograph.live.sink import SegmentSink, read_units
 from hydrograph.live.units import Unit, units_of
@@ -84,6 +86,33 @@ def test_results_of_another_checkpoint_are_refused_and_stay_as_they_are(records:
         with pytest.raises(RunError, match=r"results belong to another checkpoint.*choose another directory"):
             Driver(other, results)
         assert results.data == before
+
+
+def test_a_query_with_another_checkpoint_leaves_results_alone(tmp_path: Path) -> None:
+    text = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s STEP 1s] { WINDOW <urn:w> { ?s ?p ?o } }"
+
+    def start(checkpoint: str) -> LiveQuery:
+        place = tmp_path / checkpoint
+        return api.query(text).start({"urn:s": "push:"}, checkpoint=place, results=tmp_path / "results")
+
+    live = start("first")
+    for t in (500, 1500, 2500):
+        live.streams["urn:s"].send(t, "<urn:a> <urn:p> <urn:b> .")
+    live.streams["urn:s"].end()
+    assert live.wait(30)
+
+    def found() -> dict[Path, bytes]:
+        return {file: file.read_bytes() for file in (tmp_path / "results").rglob("*") if file.is_file()}
+
+    before = found()
+    with pytest.raises(RunError, match="results belong to another checkpoint"):
+        start("second")
+    (tmp_path / "first").rename(tmp_path / "gone")
+    with pytest.raises(RunError, match="results belong to another checkpoint"):
+        start("first")
+    assert found() == before
+    start("gone").stop()
+    assert len([*read_units(LocalFiles(tmp_path / "results"))]) == 3
 
 
 @pytest.mark.parametrize("committed", [True, False])

@@ -62,8 +62,9 @@ def _said(files: Files) -> str | None:
 
 
 def _of_another(theirs: str | None, own: str | None, segment: str | None = None) -> RunError:
+    expected = "none of another, since this checkpoint is new" if own is None else f"owner {own}"
     found = f"owner {theirs}" if theirs is not None else f"no owner, and {segment}, of which this one knows nothing"
     return RunError(
-        f"the results belong to another checkpoint: expected owner {own or 'none yet'}, got {found}; nothing was "
-        "changed: start with the checkpoint that wrote them, or choose another directory for results"
+        f"the results belong to another checkpoint: expected {expected}, got {found}; nothing was changed: "
+        "start with the checkpoint that wrote them, or choose another directory for results"
     )
