@@ -11,7 +11,6 @@ reported without it is not to be reported with it after a restart, should somebo
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EISDIR, ENOENT
@@ -22,6 +21,7 @@ import pyarrow as pa
 from hydrograph.errors import DataError, UsageError
 from hydrograph.live.lease import Lease
 from hydrograph.live.sources.encoded import checked
+from hydrograph.live.sources.glance import Glance
 from hydrograph.live.sources.index import Index
 from hydrograph.live.sources.placing import Numbering, Place, placed
 from hydrograph.live.sources.source import Chunk, Given, Wake
@@ -34,7 +34,7 @@ from hydrograph.streams.schema import EVENTS, check_files
 from hydrograph.streams.sources import RecordedStream
 
 _END = "_END"
-_POLL = 0.02
+_POLL = 0.01
 """Seconds between two looks into the directory."""
 
 
@@ -43,7 +43,7 @@ def open_source(given: Given) -> DirectorySource:
     path = Path(given.url.removeprefix("dir:").removeprefix("file://"))
     if not path.is_dir():
         raise UsageError(f"{path}: expected a directory in which files appear; make it first")
-    return DirectorySource(given, path, Index(given.log))
+    return DirectorySource(given, path, Index(given.log), Glance(path))
 
 
 @dataclass(slots=True)
@@ -53,6 +53,7 @@ class DirectorySource:
     given: Given
     path: Path
     index: Index
+    _glance: Glance
     _known: set[str] = field(init=False, default_factory=set)
     _aside: set[str] = field(init=False, default_factory=set)
     """Files that do not count, since nothing says what they hold."""
@@ -90,7 +91,7 @@ class DirectorySource:
 
     def start(self, wake: Wake) -> None:
         """Look for new files from now on."""
-        self._watcher = Watcher(f"source {self.given.url}", _POLL)
+        self._watcher = Watcher(f"source {self.given.url}", _POLL, self._glance.stirs)
         self._watcher.start(wake)
 
     def stop(self) -> None:
@@ -103,28 +104,29 @@ class DirectorySource:
         if not self._opened:
             self.index.look_up()
             return len(self.index.names)
-        present = self._present()
-        new = sorted(name for name in present - self._known - self._aside if self._counts(name))
-        if new:
-            self._check_room(len(new))
-            self.index.add(new)
-            self._known |= set(new)
-        self._over = _END in present
-        return len(self.index.names)
-
-    def _present(self) -> set[str]:
         try:
-            with os.scandir(self.path) as entries:
-                return {entry.name for entry in entries if entry.name in self._known or entry.is_file()}
+            if self._glance.due():
+                self._look()
         except OSError as error:
             raise DataError(
                 f"{self.path} can not be read: {error.strerror}; bring the directory back, and start again"
             ) from None
+        return len(self.index.names)
+
+    def _look(self) -> None:
+        """Write down the files that are new."""
+        present = self._glance.names()
+        unknown = [name for name in present if name not in self._known and name not in self._aside]
+        shown = [name for name in unknown if not name.startswith((".", "_")) and (self.path / name).is_file()]
+        new = sorted(name for name in shown if self._counts(name))
+        if new:
+            self._check_room(len(new))
+            self.index.add(new)
+            self._known |= set(new)
+        self._over = _END in unknown
 
     def _counts(self, name: str) -> bool:
         """Tell whether a file that is new is one of the stream; those that nobody understands are left aside."""
-        if name.startswith((".", "_")):
-            return False
         known = self.given.format or format_of(name) if self._parts is None else name in self._parts
         if not known:
             self._aside.add(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hydrograph.live.sources.source import Wake
@@ -10,10 +11,12 @@ from hydrograph.live.sources.source import Wake
 
 @dataclass(slots=True)
 class Watcher:
-    """Wakes somebody every so many seconds, from `start` to `stop`."""
+    """Wakes somebody every so many seconds, from `start` to `stop`, unless it knows that there is nothing to see."""
 
     name: str
     every: float
+    stirs: Callable[[], bool] = lambda: True
+    """Tells whether there may be something to see."""
     _stopping: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
 
@@ -22,7 +25,8 @@ class Watcher:
 
         def watch() -> None:
             while not self._stopping.wait(self.every):
-                wake()
+                if self.stirs():
+                    wake()
 
         self._thread = threading.Thread(target=watch, name=self.name, daemon=True)
         self._thread.start()
