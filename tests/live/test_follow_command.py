@@ -53,6 +53,9 @@ def test_answers_go_to_standard_output_or_to_results(tmp_path: Path) -> None:
         (["--checkpoint", "there"], "--checkpoint is for live queries"),
         (["--follow", "--until", "5"], "for recorded streams"),
         (["--follow", "--stream", "gopher://x"], "no source for"),
+        (["--follow", "--stream", "tcp://h:99999"], "port out of range"),
+        (["--follow", "--stream", "tcp://h:abc"], "expected tcp://host:port"),
+        (["--follow", "--stream", "tcp://h:9000?listen"], "expected options as name=value"),
         (["--follow", "--bad-lines", "file"], "expected fail or skip"),
     ],
 )
