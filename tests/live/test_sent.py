@@ -133,6 +133,8 @@ def test_rows_that_are_right_are_sent(stream: LiveStream) -> None:
         (('100\t<urn:a> <urn:p> "\ud800" .',), DataError),
         ((100, Triple(Iri("a b"), Iri("urn:p"), Iri("urn:b"))), DataError),
         ((100, Triple(Iri("urn:a"), Iri("urn:p"), Literal("\ud800"))), DataError),
+        ((True, "<urn:a> <urn:p> <urn:b> ."), UsageError),
+        ((1.5, "<urn:a> <urn:p> <urn:b> ."), UsageError),
         ((1.5,), UsageError),
         ((None,), UsageError),
     ],

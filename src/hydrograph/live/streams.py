@@ -35,13 +35,14 @@ class LiveStream:
         When this returns the elements are in the log, and will be answered whatever happens. An error says that they
         may not be: with FencedError another driver has taken over, and may have found them or not.
         """
-        if isinstance(what, int):
+        if isinstance(what, int) and not isinstance(what, bool):
             if not -(2**63) <= what < 2**63:
                 raise DataError(f"expected an event time of at most 64 bits, in milliseconds, got {what}")
             self.source.send(what, [_texts(triple) for triple in triples])
         elif triples:
             raise UsageError(
-                "expected a text of whole elements alone, or an instant and triples; got a text and triples"
+                "expected a text of whole elements alone, or an instant and triples; "
+                f"got {'a text' if isinstance(what, str | bytes) else repr(what)} and triples"
             )
         else:
             self.source.send_payload(_utf8(what))
