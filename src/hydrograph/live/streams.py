@@ -87,7 +87,7 @@ def _texts(triple: str | Triple) -> Texts:
     return texts
 
 
-def _utf8(what: str | bytes) -> bytes:
+def _utf8(what: object) -> bytes:
     if isinstance(what, bytes):
         return what
     if not isinstance(what, str):
