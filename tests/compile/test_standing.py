@@ -35,6 +35,7 @@ def program_of(where: str) -> tuple[Program, Mapping[str, int]]:
         ("{ WINDOW :w { ?a :p0 ?b } OPTIONAL { ?b :p1 ?c } OPTIONAL { ?a :p1 ?d } }", 2),
         ("{ WINDOW :w { ?a :p0 ?b } { SELECT ?b (COUNT(?c) AS ?n) { ?b :p1 ?c } GROUP BY ?b } }", 1),
         ("{ WINDOW :w { ?a :p0 ?b } ?b :p1+ ?c }", 1),  # what the fixpoint starts from
+        ("{ WINDOW :w { ?a :p0 ?b } ?b :p1+ :s1 }", 2),  # the edges, and those that end at the constant
         ("{ WINDOW :w { ?a :p0 ?b . ?b :p1 ?c } }", 0),
     ],
 )
@@ -61,6 +62,33 @@ def test_standing_rows_are_not_computed_again() -> None:
         other, given = program_of("{ WINDOW :w { ?a :p0 ?b } ?b :p1 ?c }")
         placed.add_table("static", graph)
         assert placed.rows(other, by_report(other), given).num_rows, "another program has steps of its own"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "?b :p1* :s1",
+        ":s0 :p1+ ?b",
+        "?b (:p0/:p1)+ :s1",
+        "FILTER EXISTS { ?b :p1+ :s1 }",
+        "FILTER NOT EXISTS { :s0 :p1+ ?b }",
+        "OPTIONAL { ?b :p1 ?c OPTIONAL { ?c :p0 ?d FILTER EXISTS { ?c :p1+ :s1 } } }",
+    ],
+)
+def test_what_static_steps_keep_stands_too(path: str) -> None:
+    program, parameters = program_of(f"{{ WINDOW :w {{ ?a :p0 ?b }} {path} }}")
+    rng = Random(7)
+    events, graph = encode_elements(random_stream(rng)), encode_triples(random_graph(rng, 14))
+    answers = []
+    for stands in (False, True):  # each time in a database of its own, in which nothing is kept yet
+        with Local(threads=1) as placed:
+            placed.add_table("w0", events)
+            placed.add_table("static", graph)
+            if stands:
+                placed.stand(program)
+            answers.append(_sorted(placed.rows(program, by_report(program), parameters)))
+    assert answers[0]
+    assert answers[1] == answers[0]
 
 
 def _sorted(table: pa.Table) -> list[dict[str, object]]:

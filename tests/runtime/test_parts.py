@@ -78,6 +78,20 @@ def test_static_steps_are_computed_once_for_all_parts(monkeypatch: pytest.Monkey
     assert any(report.rows for report in together)
 
 
+@pytest.mark.parametrize("path", ["?room :floor* :first", "FILTER EXISTS { ?room (:floor|:label)+ :first }"])
+def test_static_paths_from_a_constant_in_parts(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "green", "floor", "first"
+    static = tmp_path / "rooms.nt"
+    static.write_text(" ".join(f"<http://example.org/{name}>" for name in names) + " .\n")
+    query = hydrograph.query(f"{START} SELECT ?who ?room {WINDOW} {{ {SEEN} {path} }}")
+    with query.over(VISITS, static, placement="local") as run:
+        together = list(run.reports())
+    monkeypatch.setattr(running, "_ROWS_AT_ONCE", 9)
+    with query.over(VISITS, static, placement="local") as run:
+        assert list(run.reports()) == together
+    assert any(report.rows for report in together)
+
+
 @pytest.mark.spark
 def test_spark_keeps_what_is_not_asked_for_yet(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("rstream", "count", "order"):

@@ -8,7 +8,7 @@ from hydrograph.compile.program import Keep, Let, Program, tables_of
 
 
 def standing(program: Program) -> tuple[Let | Keep, ...]:
-    """Return the static steps that other steps read, in order; where one static step reads another, only the former.
+    """Return the static steps that other steps read, in order; a `Let` that only static steps read stands inside them.
 
     A program that is run again and again needs their rows computed once.
     """
@@ -23,7 +23,8 @@ def standing(program: Program) -> tuple[Let | Keep, ...]:
             found[step.name] = step
     used = {name for step, names in reads.items() if step not in found for name in names}
     used.add(program.answer)
-    return tuple(step for name, step in found.items() if name in used)
+    # What is kept is read as a table, by static steps too: no query has it inside.
+    return tuple(step for name, step in found.items() if name in used or isinstance(step, Keep))
 
 
 def _parameters(query: exp.Query) -> set[str]:
