@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -11,7 +11,7 @@ from hydrograph.bench.engines.reports import reports_any
 from hydrograph.bench.oracle.cases import BASIC, FULL, Case, random_case
 from hydrograph.bench.oracle.windows import random_report_case
 from hydrograph.live.arrivals import Arrival, partition_of
-from hydrograph.live.record import Record
+from hydrograph.live.record import Outcome, Record, read_outcome, written
 from hydrograph.live.state import State
 from hydrograph.live.step import Registered, Stepper
 from hydrograph.live.watermark import Lateness
@@ -113,11 +113,17 @@ def replayed(case: Case, placed: Local | Spark, name: str = "query") -> list[str
     return [report.json(name) for report in reports_any(case, placed)]
 
 
-def lived(history: History, placed: Local | Spark) -> tuple[list[str], Record]:
-    """Return what the steps of a history report, and the last record."""
-    if isinstance(placed, Local):
-        placed.forget()
-    stepper = history.stepper(placed)
+def lived(
+    history: History,
+    placed: Local | Spark,
+    restarts: Random | None = None,
+    watch: Callable[[Record], None] = lambda _: None,
+) -> tuple[list[str], Record]:
+    """Return what the steps of a history report, and the last record; `restarts` draws batches after which it dies.
+
+    Whoever goes on then has the record as it is written down, and the log. `watch` gets the record of each batch.
+    """
+    stepper = _begun(history, placed)
     state, record, lines = State(), Record(), []
     batches: Sequence[list[Arrival]] = [*history.arrivals(), []]
     partitions = history.registered().partitions
@@ -129,4 +135,22 @@ def lived(history: History, placed: Local | Spark) -> tuple[list[str], Record]:
         decision = stepper.decide(state, arrivals, record, ended=ended)
         state, units, record = stepper.work(state, arrivals, record, decision)
         lines += [unit.text for unit in units]
+        watch(record)
+        if restarts is not None and restarts.random() < 0.4:
+            outcome = read_outcome(written(Outcome(records={"query": record}), {}), {})
+            record = replace(outcome.records["query"], snapshot=record.snapshot)  # which stands elsewhere
+            stepper = _begun(history, placed)
+            state = stepper.rebuilt(record, _logged(batches[:number], record))
     return lines, record
+
+
+def _begun(history: History, placed: Local | Spark) -> Stepper:
+    if isinstance(placed, Local):
+        placed.forget()
+    return history.stepper(placed)
+
+
+def _logged(batches: Sequence[list[Arrival]], record: Record) -> list[Arrival]:
+    """Return what a log still has to have, cut where it may be forgotten: between two batches of a partition."""
+    every = [arrival for arrivals in batches for arrival in arrivals]
+    return [arrival for arrival in every if arrival.start >= record.oldest.get(arrival.name, 0)]

@@ -58,6 +58,12 @@ class Domain:
         """Whether frontiers are ranks of a grid."""
         return self.plan.reports is not None
 
+    @property
+    def reports_leaving(self) -> bool:
+        """Whether an element makes a report also where it leaves."""
+        policy = self.plan.profile.report
+        return policy.when is When.CONTENT_CHANGE and policy.expiry
+
     def settled(self, watermark: Instant) -> int:
         """Return the frontier when everything before `watermark` is known (S32).
 
@@ -109,9 +115,10 @@ class Domain:
         """Return the frontier of what has been reported when everything before `settled` has that is to be."""
         if self.by_rank:
             return max(emitted, min(settled, self.ranks(held).end))
-        if self.plan.profile.report.when is When.CONTENT_CHANGE:
+        last = self._known(held)[1]
+        if last == BEGINNING:  # no window closes by the clock, or none that ever held something: nothing is left out
             return settled
-        return max(emitted, min(settled, self._known(held)[1] + 1))
+        return max(emitted, min(settled, last + 1))
 
     def _known(self, held: Mapping[Iri, Held]) -> tuple[Instant, Instant]:
         """Return between which times, with both ends, closes and periods report if nothing more comes (A1)."""

@@ -269,7 +269,7 @@ class Incremental:
         entries = []
         for table, events in due.items():
             window, stream = self._windows[table]
-            seen, enter = self._moments.stamped(window, events.column("t").to_numpy(), places[stream], stretch[0])
+            seen, enter = self._moments.stamped(window, events.column("t").to_numpy(), places.get(stream), stretch[0])
             entries.append(self._moments.entries(window, events, enter, seen.inside))
             self._moments.leaving(seen.leave[seen.inside])
             found[table] = self._stamped(table, events, seen, enter)

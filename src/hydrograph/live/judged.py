@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.compile.reporting import Counted
+from hydrograph.live.arrivals import Partition
 from hydrograph.live.evaluate import Evaluator
 from hydrograph.live.record import Counts
 from hydrograph.live.state import Piece, elements_of
@@ -23,23 +24,29 @@ class Judged:
 
     evaluator: Evaluator
     settled: int
+    needed_behind: int
+    """See `retention`."""
     held: dict[Iri, tuple[int, int]]
-    late: set[int]
+    late: dict[Partition, dict[int, int]]
+    """Places and offsets of elements that windows which count have left out."""
+    lost: dict[Partition, dict[int, int]] = field(default_factory=dict)
+    """Those of elements that are left out everywhere, and that whoever reads the log again would take for needed."""
     counts: Counts = field(default_factory=Counts)
 
     def pieces(self, stream: Iri, pieces: Sequence[Piece]) -> list[Piece]:
         """Return what is to be kept of some pieces."""
         kept = []
         for piece in pieces:
-            rows = self._rows(stream, piece.events)
+            rows = self._rows(stream, piece)
             if rows.num_rows:
                 kept.append(Piece.of(rows, piece.partition, piece.start, carried=piece.carried))
         return kept
 
-    def _rows(self, stream: Iri, events: pa.Table) -> pa.Table:
+    def _rows(self, stream: Iri, piece: Piece) -> pa.Table:
+        events = piece.events
         times, places = elements_of(events)
         whole = self.evaluator.whole
-        inside, dropped, touched = (np.zeros(len(times), bool) for _ in range(3))
+        inside, dropped, touched, left_out, needed = (np.zeros(len(times), bool) for _ in range(5))
         everywhere = np.ones(len(times), bool)
         windows = [w.name for w in self.evaluator.plan.query.windows if w.stream == stream and w.name is not None]
         views = []
@@ -52,8 +59,9 @@ class Judged:
             dropped |= gone
             everywhere &= gone | ~seen.inside
             views.append((name, seen.inside & ~gone))
-            if counted or whole:
-                self.late |= set(places[gone].tolist())
+            needed |= seen.inside & (seen.leave > self.needed_behind)
+            if counted:
+                left_out |= gone
         if whole:
             everywhere = dropped.copy()
         lost = inside & everywhere
@@ -63,6 +71,9 @@ class Judged:
         self.counts = self.counts.plus(Counts(**{name: int(flags.sum()) for name, flags in numbers.items()}))
         for name, shown in views:
             self._hold(name, times[shown & ~lost])
+        for known, flags in ((self.late, left_out & ~lost), (self.lost, lost & needed)):
+            if flags.any():
+                known.setdefault(piece.partition, {}).update(dict.fromkeys(places[flags].tolist(), piece.start))
         keep = inside & ~lost
         return events if keep.all() else events.filter(pc.is_in(events.column("seq"), pa.array(places[keep])))
 

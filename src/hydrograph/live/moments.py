@@ -110,9 +110,8 @@ class Moments:
         return np.maximum(since, 0) << _PLACES
 
     def is_settled(self, window: Iri, t: Times, behind: Instant) -> npt.NDArray[np.bool_]:
-        """Tell which elements enter before a time, or are in no window."""
-        seen = self.domain.seen(window, t)
-        settled: npt.NDArray[np.bool_] = (seen.enter < behind) | ~seen.inside
+        """Tell which elements enter before a time; with the tuple tick the same for all windows over a stream."""
+        settled: npt.NDArray[np.bool_] = self.domain.seen(window, t).enter < behind
         return settled
 
     def entries(self, window: Iri, events: pa.Table, enter: Times, inside: npt.NDArray[np.bool_]) -> Entries:
@@ -123,9 +122,9 @@ class Moments:
         return enter[inside], t, events.column("seq").to_numpy()[inside]
 
     def places(self, due: Mapping[Iri, pa.Table]) -> dict[Iri, Times]:
-        """Return the place of each row's element among all those of its time, from 1 on; 0 with the time tick."""
+        """Return the place of each row's element among all those of its time, from 1 on; none with the time tick."""
         if not self._is_tuple:
-            return {stream: np.zeros(events.num_rows, np.int64) for stream, events in due.items()}
+            return {}
         elements: list[Entries] = []
         rows = {}
         for stream, events in due.items():
@@ -143,16 +142,20 @@ class Moments:
             raise UncountableError("more than a million elements have one time")
         return {stream: place[start + back] for stream, (start, back) in rows.items()}
 
-    def stamped(self, window: Iri, t: Times, places: Times, start: Instant) -> tuple[Seen, Times]:
+    def stamped(self, window: Iri, t: Times, places: Times | None, start: Instant) -> tuple[Seen, Times]:
         """Return the numbers at which a window shows elements, none before `start`; and when they really enter.
 
-        An element that came too late counts from there on (S33), as if it had entered then.
+        An element that came too late counts from there on (S33), as if it had entered then. One that leaves at `start`
+        is shown no more, but that it leaves may have to be reported.
         """
         seen = self.domain.seen(window, t)
-        enter = self._numbers(seen.enter) + places
+        enter = self._numbers(seen.enter)
+        if places is not None:
+            enter = enter + places
         leave = self._numbers(seen.leave)
         first = self.number(start)
-        return Seen(np.maximum(enter, first), leave, seen.inside & (leave > first)), enter
+        there = leave >= first if self.domain.reports_leaving else leave > first
+        return Seen(np.maximum(enter, first), leave, seen.inside & there), enter
 
     def reports(self, entries: list[Entries], stretch: tuple[Instant, Instant]) -> Reports:
         """Return the instants between two times: those of entries (number, time, element) and of what leaves."""
@@ -175,7 +178,7 @@ class Moments:
 
     def leaving(self, numbers: Times) -> None:
         """Note when elements leave, where that is reported."""
-        if self.domain.plan.profile.report.expiry:
+        if self.domain.reports_leaving:
             for number in np.unique(numbers).tolist():
                 if number not in self._known:
                     self._known.add(number)

@@ -36,7 +36,7 @@ def end_of_portion(
         return domain.plan.grid.close(start + MOST - 1) if end - start > MOST else None
     last = domain.last(held)
     assert last is not None
-    begin = max(span[0], BEGINNING if settled is None else settled)
+    begin = max(span[0], domain.plan.t0, BEGINNING if settled is None else settled)
     length = max(1, int(MOST / _reports_per_millisecond(domain)))
     return begin + length if (last if until is None else min(last, until)) - begin > length else None
 

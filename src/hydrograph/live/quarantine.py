@@ -55,13 +55,17 @@ def with_carried(state: State, carried: Iterable[Carried]) -> State:
     return state
 
 
-def still_logged(
-    refused: Mapping[Partition, Mapping[int, int]], oldest: Mapping[Partition, int]
+def still_there(
+    places: Mapping[Partition, Mapping[int, int]],
+    oldest: Mapping[Partition, int],
+    carried: Iterable[Carried] = (),
 ) -> dict[Partition, tuple[tuple[int, int], ...]]:
-    """Return those of some elements, by place and offset, that whoever reads the log again would find there."""
+    """Return those of some elements, by place and offset, that whoever reads the log again finds there, or in hand."""
+    in_hand = {(each.partition, row[1]) for each in carried for row in each.rows}
     found = {}
-    for name, places in refused.items():
-        kept = tuple((seq, start) for seq, start in places.items() if start >= oldest.get(name, 0))
+    for name, own in places.items():
+        first = oldest.get(name, 0)
+        kept = tuple((seq, start) for seq, start in own.items() if start >= first or (name, seq) in in_hand)
         if kept:
             found[name] = kept
     return found

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from hydrograph.errors import RunError
 from hydrograph.live.arrivals import Partition
@@ -19,6 +19,9 @@ from hydrograph.temporal import Instant
 
 FORM = 5
 """The version of what is written."""
+
+Places: TypeAlias = Mapping[Partition, tuple[tuple[int, int], ...]]
+"""Elements by their places in the log (`seq`), which are unique in a stream only, and by the offsets they stand at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +108,8 @@ class Record:
     """First and last time of an element in each window."""
     counts: Counts = field(default_factory=Counts)
     cuts: Mapping[str, Cut] = field(default_factory=dict)
-    late: tuple[int, ...] = ()
-    """The places in the log of elements that came too late for windows that count, as long as others show them."""
+    late: Places = field(default_factory=dict)
+    """Elements that came too late for windows that count, as long as others show them."""
     snapshot: Snapshot = NOTHING
     """The solutions of the last report, where changes are taken from them."""
     last: Instant | None = None
@@ -116,8 +119,8 @@ class Record:
     """The offsets from which the log has to be read again to know the state (S38)."""
     carried: tuple[Carried, ...] = ()
     """What belongs to the state and is not looked for in the log."""
-    refused: Mapping[Partition, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    """Place and offset of elements that were refused, as long as the log is read again from before them."""
+    refused: Places = field(default_factory=dict)
+    """Elements that do not count any more, refused or too late, as long as whoever reads the log again finds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +231,9 @@ def _record(given: dict[str, Any]) -> Record:
     given["counts"] = Counts(**given["counts"])
     given["cuts"] = {name: Cut(**cut) for name, cut in given["cuts"].items()}
     given["held"] = {name: (first, last) for name, (first, last) in given["held"].items()}
-    given["late"] = tuple(given["late"])
     given["carried"] = tuple(Carried(**{**each, "rows": tuple(map(tuple, each["rows"]))}) for each in given["carried"])
-    given["refused"] = {name: tuple((seq, at) for seq, at in each) for name, each in given["refused"].items()}
+    for places in ("late", "refused"):
+        given[places] = {name: tuple((seq, at) for seq, at in each) for name, each in given[places].items()}
     return Record(**given)
 
 

@@ -27,6 +27,18 @@ def needed_from(evaluator: Evaluator, frontier: int, cuts: Mapping[str, Cut]) ->
     return found
 
 
+def needed_behind(evaluator: Evaluator, settled: int, emitted: int) -> int:
+    """Return the frontier behind which an element has to leave so that reports to come can show it.
+
+    What is settled may be reported yet (A1); where leaving is reported, it is at the frontier itself; and changes that
+    the program makes itself are against the report before.
+    """
+    domain = evaluator.domain
+    if evaluator.whole:
+        return min(settled, emitted - 1) if domain.by_rank else BEGINNING
+    return min(settled, emitted) - int(domain.reports_leaving)
+
+
 def _of_window(evaluator: Evaluator, window: Iri, frontier: int, cuts: Mapping[str, Cut]) -> Instant | None:
     plan = evaluator.plan
     match plan.sights[window]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hydrograph.compile.reporting import Counted
 from hydrograph.live import quarantine
@@ -23,7 +22,7 @@ from hydrograph.live.evaluate import Before, Evaluator
 from hydrograph.live.judged import Judged
 from hydrograph.live.portion import end_of_portion
 from hydrograph.live.record import Counts, Cut, Decision, Record
-from hydrograph.live.retention import needed_from
+from hydrograph.live.retention import needed_behind, needed_from
 from hydrograph.live.state import Piece, State, elements_of, parted
 from hydrograph.live.units import Unit, units_of
 from hydrograph.live.watermark import FOREVER, Lateness, Times, believed, watermark
@@ -153,14 +152,13 @@ class Stepper:
             for stream, pieces in fresh.items():
                 state = state.plus(stream, pieces)
             record = replace(record, decision=decision, counts=counts)
-            return state, [], _standing(record, state, refused)
+            return state, [], _standing(record, state, refused, {})
         evaluator = self._evaluator_at(decision.t0)
         if record.emitted is None:  # everything so far waited for t0
             waiting = {stream: (*pieces, *fresh.get(stream, ())) for stream, pieces in state.pieces.items()}
             fresh = {**fresh, **waiting}
             state = State({}, state.held_back)
-        after, units, record = self._placed(evaluator, state, fresh, replace(record, counts=counts), decision)
-        return after, units, _standing(record, after, refused)
+        return self._placed(evaluator, state, fresh, replace(record, counts=counts), decision, refused)
 
     def _placed(
         self,
@@ -169,12 +167,20 @@ class Stepper:
         fresh: Mapping[Iri, Sequence[Piece]],
         record: Record,
         decision: Decision,
+        refused: dict[Partition, dict[int, int]],
     ) -> tuple[State, list[Unit], Record]:
         domain = evaluator.domain
         start = BEGINNING if not domain.by_rank else 0
         settled = start if record.settled is None else record.settled
         emitted = start if record.emitted is None else record.emitted
-        judged = Judged(evaluator, settled, {Iri(name): known for name, known in record.held.items()}, {*record.late})
+        judged = Judged(
+            evaluator,
+            settled,
+            needed_behind(evaluator, settled, emitted),
+            {Iri(name): known for name, known in record.held.items()},
+            {name: dict(places) for name, places in record.late.items()},
+            refused,
+        )
         if evaluator.incremental is not None:
             evaluator.incremental.resume(state)
         after, taken = state, {}
@@ -190,7 +196,7 @@ class Stepper:
         reports: list[Report] = []
         if emitted < settled:
             evaluator.prepare((emitted, settled))
-            rows, counted = _tables(evaluator, state, cuts, record.late)
+            rows, counted = _tables(evaluator, state, cuts, judged.late)
             found, before = evaluator.missed_closes(rows, counted, held, (emitted, settled), before)
             reports += found
         if evaluator.incremental is not None:
@@ -208,24 +214,20 @@ class Stepper:
         after = after.pruned(needed_from(evaluator, frontier, cuts))
         if evaluator.incremental is not None:
             evaluator.incremental.leave(after, min(frontier, now))
-        late = _still_there(after, judged.late)
-        return (
-            after,
-            units_of(self.query.name, self.query.version, reports),
-            Record(
-                decision=decision,
-                emitted=emitted,
-                settled=now,
-                held={name.value: known for name, known in held.items() if known is not None},
-                counts=record.counts.plus(judged.counts),
-                cuts=cuts,
-                late=late,
-                snapshot=before.snapshot,
-                last=before.last,
-                reports=record.reports + len(reports),
-                refused=record.refused,
-            ),
+        reached = Record(
+            decision=decision,
+            emitted=emitted,
+            settled=now,
+            held={name.value: known for name, known in held.items() if known is not None},
+            counts=record.counts.plus(judged.counts),
+            cuts=cuts,
+            snapshot=before.snapshot,
+            last=before.last,
+            reports=record.reports + len(reports),
+            refused=record.refused,
         )
+        units = units_of(self.query.name, self.query.version, reports)
+        return after, units, _standing(reached, after, judged.lost, judged.late)
 
     def rebuilt(self, record: Record, arrivals: Iterable[Arrival]) -> State:
         """Return the state that a record stands for, from the log since its oldest offsets (S38)."""
@@ -244,17 +246,13 @@ class Stepper:
         """Return the rows of elements that reports to come can show."""
         evaluator = self._evaluator_at(t0)
         assert record.settled is not None
-        if evaluator.whole and record.late:
-            rows = rows.filter(pc.invert(pc.is_in(rows.column("seq"), pa.array(record.late, pa.int64()))))
+        assert record.emitted is not None
+        frontier = needed_behind(evaluator, record.settled, record.emitted)
         times = rows.column("t").to_numpy()
         wanted = np.zeros(len(times), bool)
         for window in evaluator.plan.query.windows:
             if window.stream == stream and window.name is not None:
                 seen = evaluator.domain.seen(window.name, times)
-                frontier = record.settled
-                if evaluator.whole:
-                    frontier = min(record.settled, (record.emitted or 0) - 1)
-                    frontier = frontier if evaluator.domain.by_rank else BEGINNING
                 wanted |= seen.inside & (seen.leave > frontier)
         return rows.filter(pa.array(wanted))
 
@@ -328,22 +326,34 @@ def _taken(
     return State(state.pieces, waiting), fresh, refused
 
 
-def _standing(record: Record, state: State, refused: Mapping[Partition, Mapping[int, int]]) -> Record:
+def _standing(
+    record: Record,
+    state: State,
+    refused: Mapping[Partition, Mapping[int, int]],
+    late: Mapping[Partition, Mapping[int, int]],
+) -> Record:
     """Return the record with what it takes to make the state again (S38)."""
     oldest = state.oldest(record.decision.end)
+    carried = quarantine.carried_of(state)
     gone = {name: dict(places) for name, places in record.refused.items()}
     for name, places in refused.items():
         gone[name] = {**gone.get(name, {}), **places}
     return replace(
         record,
         oldest=oldest,
-        carried=quarantine.carried_of(state),
-        refused=quarantine.still_logged(gone, oldest),
+        carried=carried,
+        late=quarantine.still_there(late, oldest, carried),
+        refused=quarantine.still_there(gone, oldest),
     )
 
 
+def _places_in(late: Mapping[Partition, Mapping[int, int]], stream: Iri) -> list[int]:
+    """Return the places of elements of one stream."""
+    return [seq for name, places in late.items() if quarantine.stream_of(name) == stream for seq in places]
+
+
 def _tables(
-    evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Collection[int]
+    evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Mapping[Partition, Mapping[int, int]]
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Return what each window reads, and how many units have left those that count; nothing where rows are kept."""
     if evaluator.incremental is not None:
@@ -354,14 +364,18 @@ def _tables(
         rows = state.rows(streams[window])
         if isinstance(evaluator.plan.sights[window], Counted):
             cut = cuts.get(window.value)
-            rows = cut_table(rows, cut, late)
+            rows = cut_table(rows, cut, _places_in(late, streams[window]))
             counted[table] = 0 if cut is None else cut.units
         tables[table] = rows
     return tables, counted
 
 
 def _next_cuts(
-    evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Collection[int], frontier: int
+    evaluator: Evaluator,
+    state: State,
+    cuts: Mapping[str, Cut],
+    late: Mapping[Partition, Mapping[int, int]],
+    frontier: int,
 ) -> dict[str, Cut]:
     found = {}
     for window in evaluator.plan.query.windows:
@@ -369,22 +383,11 @@ def _next_cuts(
         sight = evaluator.plan.sights[window.name]
         if isinstance(sight, Counted):
             cut = cuts.get(window.name.value)
-            rows = cut_table(state.rows(window.stream), cut, late)
+            rows = cut_table(state.rows(window.stream), cut, _places_in(late, window.stream))
             later = next_cut(rows, sight, cut, evaluator.plan.t0, frontier)
             if later is not None:
                 found[window.name.value] = later
     return found
-
-
-def _still_there(state: State, late: Collection[int]) -> tuple[int, ...]:
-    """Return those of some places in the log whose rows are still needed."""
-    if not late:
-        return ()
-    found: set[int] = set()
-    for pieces in state.pieces.values():
-        for piece in pieces:
-            found |= set(late) & set(piece.events.column("seq").to_pylist())
-    return tuple(sorted(found))
 
 
 __all__ = ["FOREVER", "Domain", "Registered", "Stepper"]
