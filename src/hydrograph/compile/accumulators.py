@@ -144,15 +144,20 @@ def _sum(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulat
 def _result_kind(stem: str, whole: Kind, *, exact: bool) -> Sql:
     """Return the type of a sum: the widest of its terms, NULL after an error or an overflow."""
     kinds: list[tuple[Sql, Sql]] = [
-        (sql.more(sql.col(f"{stem}_e"), sql.num(0)), sql.NULL.copy()),
+        (_some(stem, "e"), sql.NULL.copy()),
         (sql.is_null(_total(stem)), sql.NULL.copy()),
     ]
     if not exact:
-        kinds.append((sql.more(sql.col(f"{stem}_b"), sql.num(0)), sql.num(Kind.DOUBLE)))
-        kinds.append((sql.more(sql.col(f"{stem}_f"), sql.num(0)), sql.num(Kind.FLOAT)))
+        kinds.append((_some(stem, "b"), sql.num(Kind.DOUBLE)))
+        kinds.append((_some(stem, "f"), sql.num(Kind.FLOAT)))
     kinds.append((sql.equal(sql.col(f"{stem}_c"), sql.num(0)), sql.num(Kind.INTEGER)))
     kinds.append((sql.more(sql.col(f"{stem}_d"), sql.num(0)), sql.num(Kind.DECIMAL)))
     return sql.cast(sql.when(*kinds, otherwise=sql.num(whole)), "TINYINT")
+
+
+def _some(stem: str, letter: str) -> Sql:
+    """Tell whether there are errors (`e`), floats (`f`) or doubles (`b`)."""
+    return sql.more(sql.col(f"{stem}_{letter}"), sql.num(0))
 
 
 def _few(stem: str) -> Sql:
@@ -173,14 +178,19 @@ def _double_total(stem: str) -> Sql:
 
 
 def _inexact(stem: str, value: Sql) -> Sql:
-    """Return the value where a float or double took part, else NULL: then the decimal is the answer.
+    """Return the value where a float or double took part, NULL after an error; else the decimal is the answer.
 
     Without a double it is a float, rounded once from the double it was added up in.
     """
     single = bind(value, lambda total: nodes.Single(this=total))
-    return sql.when(
-        (sql.more(sql.col(f"{stem}_b"), sql.num(0)), value.copy()), (sql.more(sql.col(f"{stem}_f"), sql.num(0)), single)
-    )
+    wrong = sql.any_of([_some(stem, "e"), sql.is_null(_total(stem))])
+    return sql.when((wrong, sql.NULL.copy()), (_some(stem, "b"), value.copy()), (_some(stem, "f"), single))
+
+
+def _decimal(stem: str, value: Sql, *, exact: bool) -> Sql:
+    """Return the value where every term was exact, NULL after an error: equal answers have equal columns."""
+    letters = "e" if exact else "ebf"
+    return sql.when((sql.negate(sql.any_of([_some(stem, letter) for letter in letters])), value))
 
 
 def _sum_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
@@ -188,7 +198,7 @@ def _sum_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
     return (
         sql.alias(_result_kind(stem, Kind.INTEGER, exact=exact), f"{stem}_kind"),
         sql.alias(number, f"{stem}_num"),
-        sql.alias(_total(stem), f"{stem}_dec"),
+        sql.alias(_decimal(stem, _total(stem), exact=exact), f"{stem}_dec"),
     )
 
 
@@ -209,7 +219,7 @@ def _meanoutputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
     return (
         sql.alias(_result_kind(stem, Kind.DECIMAL, exact=exact), f"{stem}_kind"),
         sql.alias(number, f"{stem}_num"),
-        sql.alias(mean, f"{stem}_dec"),
+        sql.alias(_decimal(stem, mean, exact=exact), f"{stem}_dec"),
     )
 
 

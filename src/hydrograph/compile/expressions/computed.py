@@ -254,7 +254,7 @@ class ChoiceValue(Value):
         """Return the tag, if one of the values may have one."""
         if Kind.LANG not in self.kinds:
             return None
-        return self._choose(lambda value: value.language(), Part.TEXT)
+        return self._choose(_known_language, Part.TEXT)
 
     def truth(self) -> Sql:
         """Return the value of a boolean."""
@@ -270,3 +270,9 @@ class ChoiceValue(Value):
     def inexact(self) -> Sql | None:
         """Return the double of a float or double."""
         return self._choose(lambda value: value.inexact(), Part.NUMBER) if self.kinds & INEXACT else None
+
+
+def _known_language(value: Value) -> Sql | None:
+    """Return the tag of a value, NULL after an error: without a string there is no tag."""
+    tag = value.language()
+    return sql.when((value.bound(), tag)) if isinstance(value, StringValue) and tag is not None else tag
