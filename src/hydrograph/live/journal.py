@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hydrograph.errors import RunError
+from hydrograph.live import records
 from hydrograph.live.files import Files
-from hydrograph.live.record import Batch, Outcome, TornError, read_batch, read_outcome, written
+from hydrograph.live.record import Batch, Outcome, written
 from hydrograph.live.segments import Standing
 from hydrograph.live.snapshot import NOTHING
 from hydrograph.live.snapshots import Place, SnapshotLog
 
-_DIRECTORY = "batches"
 _QUARANTINE = "quarantine"
 KEPT = 16
 """Batches of which the records are kept: so far back the query can go."""
@@ -77,7 +77,7 @@ class Journal:
             self._last = needed
 
     def _write(self, batch: int, kind: str, data: bytes) -> None:
-        name = f"{_DIRECTORY}/{batch:012d}.{self.epoch:08d}.{kind}"
+        name = f"{records.DIRECTORY}/{batch:012d}.{self.epoch:08d}.{kind}"
         self.files.write(name, data)
         self._names.setdefault(batch, []).append(name)
 
@@ -125,27 +125,20 @@ class Journal:
         outcomes: dict[int, Outcome] = {}
         batches: dict[int, Batch] = {}
         writer: dict[int, int] = {}
-        for name in self.files.names(_DIRECTORY):
-            match name.split("."):
-                case number, epoch, ("begin" | "done") as kind if number.isdigit() and epoch.isdigit():
-                    batch = int(number)
-                case _:
-                    continue  # nothing of ours
-            try:
-                data = self.files.read(f"{_DIRECTORY}/{name}") or b""
-                read = read_outcome(data, self.about) if kind == "done" else read_batch(data, self.about)
-            except TornError:  # whoever wrote it died over it, or it was damaged since: not a record of anything
-                self.files.move(f"{_DIRECTORY}/{name}", f"{_QUARANTINE}/{name}")
+        for each in records.standing(self.files, self.about):
+            batch, epoch = each.batch, each.epoch
+            if each.said is None:
+                self.files.move(each.name, f"{_QUARANTINE}/{each.name.removeprefix(f'{records.DIRECTORY}/')}")
                 continue
-            self._names.setdefault(batch, []).append(f"{_DIRECTORY}/{name}")
-            if writer.get(batch, int(epoch)) != int(epoch):  # names are in order: this driver came later
+            self._names.setdefault(batch, []).append(each.name)
+            if writer.get(batch, epoch) != epoch:  # names are in order: this driver came later
                 outcomes.pop(batch, None)
                 batches.pop(batch, None)
-            writer[batch] = int(epoch)
-            if isinstance(read, Outcome):
-                outcomes[batch] = read
+            writer[batch] = epoch
+            if isinstance(each.said, Outcome):
+                outcomes[batch] = each.said
             else:
-                batches[batch] = read
+                batches[batch] = each.said
         return outcomes, batches
 
 

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from hydrograph.errors import RunError
 from hydrograph.live.files import Files
 from hydrograph.live.record import TornError, framed, unframed
+from hydrograph.live.records import DIRECTORY
 
 OWNER = "owner"
-_RECORDS = "batches"
 
 
 def check_owner(checkpoint: Files, results: Files) -> None:
     """Raise RunError if results are known to belong to another checkpoint; nothing is changed."""
     own, theirs = _said(checkpoint), _said(results)
-    if theirs is None or theirs == own or (own is None and checkpoint.names(_RECORDS)):
+    if theirs is None or theirs == own or (own is None and checkpoint.names(DIRECTORY)):
         return
     raise _of_another(theirs, own)
 
@@ -36,7 +36,7 @@ def claim_results(
     own, theirs = _said(checkpoint), _said(results)
     if own is not None and own == theirs:
         return
-    drivers = {name.split(".")[1] for name in checkpoint.names(_RECORDS) if name.count(".") == 2}
+    drivers = {name.split(".")[1] for name in checkpoint.names(DIRECTORY) if name.count(".") == 2}
     for name, size in standing.items():
         if name in committed:
             last = results.read(f"{directory}/{name}", committed[name] - 1) if 0 < committed[name] <= size else b""

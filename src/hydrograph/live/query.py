@@ -370,11 +370,7 @@ class LiveQuery:
             "queries": queries,
             "failed": dict(self.runner.failed),
             "paused": self.paused,
-            "troubles": [
-                each.source.trouble
-                for each in self.inputs
-                if isinstance(each.source, LoggedSource) and each.source.trouble
-            ],
+            "troubles": [each.trouble for each in self.inputs if each.trouble],
             "stopped": self._ended_by,
             "restarts": len(self.restarts),
             "restarted": next(reversed(self.restarts), None),

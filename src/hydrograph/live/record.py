@@ -155,7 +155,8 @@ class Outcome:
     batch: Batch = field(default_factory=Batch)
     records: Mapping[str, Record] = field(default_factory=dict)
     segments: Mapping[str, int] = field(default_factory=dict)
-    """How many bytes of each segment of results stand."""
+    """How many bytes of each segment of results stand; those that are finished together, under the file that names them
+    (see `segments.each_named`)."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """Queries that could not be answered and run no more, with the reason."""
     snapshots: Mapping[str, tuple[str, int]] = field(default_factory=dict)

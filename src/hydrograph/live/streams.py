@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hydrograph.errors import DataError, UsageError
-from hydrograph.live.sources.decoder import Decoder
 from hydrograph.live.sources.encoded import checked
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Triple
 from hydrograph.streams.event_time import Texts
-from hydrograph.streams.formats.tnt import Row, check_limits
+from hydrograph.streams.formats.tnt import check_limits
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
@@ -63,14 +62,8 @@ class LiveStream:
         element, so that all lines of one, `ms:n`, have to be given in one call.
         """
         text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        data = text.encode("utf-8", "surrogatepass")  # a line with half of a surrogate pair is broken, and no more
-
-        def decode(decoder: Decoder) -> tuple[list[Row], int]:
-            rows, rejected = decoder.lines(data)
-            more, bad = decoder.rest()
-            return rows + more, rejected + bad
-
-        self.source._logged(decode)  # in one step: others may send at the same time
+        # A line with half of a surrogate pair is broken, and no more.
+        self.source.send_lines(text.encode("utf-8", "surrogatepass"))
 
     def end(self) -> None:
         """Say that nothing follows: all windows close."""

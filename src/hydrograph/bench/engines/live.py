@@ -88,7 +88,6 @@ class Live:
         for stream, lines in self._lines.items():
             for hand in self._streams[stream].values():
                 hand.send_lines(lines)
-                hand.source.take_rest()  # the last element is whole, though no other shows it
         self._lines.clear()
 
     def end(self) -> Answers:

@@ -125,6 +125,16 @@ class LoggedSource:
         """Log the elements that are whole with these bytes of text lines."""
         self._logged(lambda decoder: decoder.lines(data))
 
+    def send_lines(self, data: bytes) -> None:
+        """Log the elements of text lines in one step, also the last one: what follows is another element."""
+
+        def decode(decoder: Decoder) -> tuple[list[Row], int]:
+            rows, rejected = decoder.lines(data)
+            more, bad = decoder.rest()
+            return rows + more, rejected + bad
+
+        self._logged(decode)
+
     def take_rest(self) -> None:
         """Log what was waited for, since nothing follows."""
         self._logged(lambda decoder: decoder.rest())
