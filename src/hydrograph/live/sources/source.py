@@ -32,8 +32,8 @@ class Chunk:
 class Source(Protocol):
     """One partition of a stream. Offsets grow from 0; what lies before `end` stays readable until it is forgotten.
 
-    A source that is not opened writes nothing, and gives what the driver that opened it has found: so it is read in
-    other processes.
+    A source that is not opened writes nothing that counts, and gives what the driver that opened it has found: so it is
+    read in other processes.
     """
 
     def open(self, lease: Lease, known: int) -> None:
