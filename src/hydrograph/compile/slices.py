@@ -11,6 +11,7 @@ from hydrograph.compile import sql
 from hydrograph.compile.accumulators import flag
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.distinct import identity_columns
+from hydrograph.compile.narrowing import columns
 from hydrograph.compile.order import term_order
 from hydrograph.compile.program import SortKey
 from hydrograph.compile.relation import Always, Part, Ranks, Relation
@@ -101,9 +102,8 @@ def with_sort_columns(
     """Return the rows with their sort keys as columns behind all others, and the names of these."""
     keys = sort_keys(rows, order)
     names = [f"o{number}" for number in range(len(keys))]
-    columns = [sql.col(name) for name in rows.all_columns()]
     sorts = [sql.alias(key, name) for name, (key, _) in zip(names, keys, strict=True)]
-    query = sql.from_(sql.select(*columns, *sorts), rows.name)
+    query = sql.from_(sql.select(*columns(rows), *sorts), rows.name)
     sorting = tuple(SortKey(name, descending) for name, (_, descending) in zip(names, keys, strict=True))
     return compilation.step(rows, query, "sorted"), sorting
 
@@ -121,9 +121,9 @@ def sliced(
     keys = sort_keys(rows, [*order, *ties])
     instant = [*rows.keys, *rows.validity.columns[:1]]
     visible = replace(rows, forms={variable: rows.forms[variable] for variable in kept})
-    columns = [sql.col(name) for name in visible.all_columns()]
+    known = [sql.col(name) for name in visible.all_columns()]
     named = [sql.alias(key, f"o{number}") for number, (key, _) in enumerate(keys)]
-    query = sql.from_(sql.select(*columns, *named), rows.name)
+    query = sql.from_(sql.select(*columns(visible), *named), rows.name)
     names = [(f"o{number}", descending) for number, (_, descending) in enumerate(keys)]
     if cut.distinct:
         same = [*instant, *(name for variable in kept for name in identity_columns(visible, variable))]
@@ -131,12 +131,12 @@ def sliced(
         query = numbered.from_(query.subquery("f", copy=False), copy=False)
         query = exp.Select(expressions=[exp.Star()]).from_(query.subquery("g", copy=False), copy=False)
         query = query.where(sql.equal(sql.col(_FIRST), sql.num(1)), copy=False)
-    ordered = sql.select(*[column.copy() for column in columns], sql.alias(_number(instant, names), _ORDINAL))
+    ordered = sql.select(*[column.copy() for column in known], sql.alias(_number(instant, names), _ORDINAL))
     ordered = ordered.from_(query.subquery("n", copy=False), copy=False)
     tests = [sql.more(sql.col(_ORDINAL), sql.num(cut.offset))] if cut.offset else []
     if cut.limit is not None:
         tests.append(exp.LTE(this=sql.col(_ORDINAL), expression=sql.num(cut.offset + cut.limit)))
-    result = sql.select(*[column.copy() for column in columns], sql.col(_ORDINAL))
+    result = sql.select(*[column.copy() for column in known], sql.col(_ORDINAL))
     result = result.from_(ordered.subquery("h", copy=False), copy=False).where(*tests, copy=False)
     certain = visible.certain & frozenset(kept)
     return compilation.step(replace(visible, certain=certain), result, "slice"), (SortKey(_ORDINAL),)
