@@ -55,7 +55,7 @@ from hydrograph.compile import sql
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.distinct import distinct
 from hydrograph.compile.expressions.conditions import condition
-from hydrograph.compile.expressions.needs import merge_demands, needs
+from hydrograph.compile.expressions.needs import merge_demands, needs, reads_clock
 from hydrograph.compile.joins import join
 from hydrograph.compile.relation import Part, Parts, Relation
 from hydrograph.compile.scope import Compile, Scope, all_parts, levelled, restricted
@@ -202,9 +202,12 @@ def _keyed(identity: Sql) -> Sql:
 
 
 def _stripped(pattern: Pattern) -> tuple[list[Expression], Pattern]:
-    """Return the conditions at the top of a pattern, which can be tested on pairs, and what is below them."""
+    """Return the conditions at the top of a pattern, which can be tested on pairs, and what is below them.
+
+    A pair holds at several ranks, so it can't be asked what time it is.
+    """
     tests: list[Expression] = []
-    while isinstance(pattern, Filter) and not has_exists(pattern.condition):
+    while isinstance(pattern, Filter) and not has_exists(pattern.condition) and not reads_clock(pattern.condition):
         tests.append(pattern.condition)
         pattern = pattern.inner
     return tests, pattern
