@@ -218,7 +218,8 @@ def _optional_exists(compilation: Compilation, pattern: LeftJoin, scope: Scope, 
         copies[variable] = compilation.fresh()
         outer = Extend(outer, copies[variable], Reference(variable))
     own = [copies.get(variable, variable) for variable in ours]
-    both = merge_demands(demand, reads(pattern.condition), dict.fromkeys((*ours, *own), _ID))
+    drawn = _drawn_by(pattern.condition, ours | theirs)
+    both = merge_demands(demand, reads(pattern.condition), drawn, dict.fromkeys((*ours, *own), _ID))
     left = compile_pattern(compilation, outer, scope, {v: parts for v, parts in both.items() if v in ours or v in own})
     left = compilation.keep(left)
     right = compile_pattern(compilation, pattern.right, scope, {v: parts for v, parts in both.items() if v in theirs})
@@ -252,7 +253,7 @@ def _minus(compilation: Compilation, left: Pattern, right: Pattern, scope: Scope
 
 
 def _filtered(compilation: Compilation, test: Expression, inner: Pattern, scope: Scope, demand: Demand) -> Relation:
-    asked = merge_demands(demand, reads(test))
+    asked = merge_demands(demand, reads(test), _drawn_by(test, variables(inner)))
     if _is_of_terms(test, inner, scope):
         assert isinstance(inner, Bgp) and isinstance(scope.source, StreamInput)  # noqa: PT018
         rows = stream_leaf(
@@ -264,6 +265,11 @@ def _filtered(compilation: Compilation, test: Expression, inner: Pattern, scope:
         )
         return narrowed(rows, demand)
     return _where(compilation, test, compile_pattern(compilation, inner, scope, asked), scope, demand)
+
+
+def _drawn_by(expression: Expression, inner: frozenset[Variable]) -> Demand:
+    """Return what the seed of a random value reads: every term of the solution, whatever else is asked of it (A6)."""
+    return dict.fromkeys(inner, _ID) if is_volatile(expression) else {}
 
 
 def _is_of_terms(test: Expression, inner: Pattern, scope: Scope) -> bool:
@@ -302,7 +308,7 @@ def _extended(
     if isinstance(expression, Reference):
         read: Demand = {expression.variable: demand.get(variable, frozenset())}
     else:
-        read = reads(expression)
+        read = merge_demands(reads(expression), _drawn_by(expression, variables(inner)))
     rows = compile_pattern(compilation, inner, scope, merge_demands(below, read))
     known = tuple(rows.forms)
     rows = with_outer(compilation, scope, rows, expression)

@@ -47,7 +47,7 @@ def evaluate(
     The relation must carry what `needs(expression)` asks for. Where `reads_clock(expression)` is true, every row must
     be valid at a single rank, and the parameters `report_first` and `report_step` (in ms) give the instant of rank 0
     and the distance of two reports. `site` tells equal expressions at different places of a query apart, and `row`
-    equal rows at one instant; both matter only to RAND, UUID, STRUUID and BNODE.
+    equal rows at one instant; both matter only to RAND, UUID, STRUUID and BNODE, which the ids of a row seed.
     """
     if isinstance(expression, Reference) and expression.variable in relation.forms:
         form, stem = relation.forms[expression.variable], relation.names[expression.variable]

@@ -45,18 +45,18 @@ class Place:
         return WrittenValue(frozenset({Kind.DATETIME}), sql.kernel("hydrograph_instant", instant), XSD_DATE_TIME)
 
     def _row_text(self) -> Sql:
-        """Return a text that differs where rows differ, the same in both targets; chunks are no part of a row."""
+        """Return a text that differs where rows differ, the same in both targets and whatever is asked of the rows.
+
+        Chunks are no part of a row. Terms stand in it by their ids, which whoever draws has asked for; other parts are
+        there or not as somebody else reads them.
+        """
         relation = self.relation
         cells = [sql.cast(sql.col(key), "TEXT") for key in relation.keys if key != "chunk"]
         if self.row is not None:
             cells.append(sql.cast(self.row.copy(), "TEXT"))
         for variable, form in relation.forms.items():
-            if not isinstance(form, Encoded):
-                cells.append(relation.part(variable, Part.TEXT))
-            elif Part.ID in form.parts:
+            if not isinstance(form, Encoded) or Part.ID in form.parts:
                 cells.append(sql.cast(relation.part(variable, Part.ID), "TEXT"))
-            elif Part.TEXT in form.parts:
-                cells.append(relation.part(variable, Part.TEXT))
         separated = [part for cell in cells for part in (sql.text("|"), sql.coalesce(cell, sql.text("-")))]
         valid = self._valid()
         instant = sql.cast(sql.col(valid.lo), "TEXT") if valid.instants is None else instant_name(valid)
