@@ -217,6 +217,7 @@ def _until_over(live: LiveQuery) -> None:
         if shown:
             click.echo("\r\x1b[2K", err=True, nl=False)
         live.stop()
+        news.look(live.paused, live.restarts)  # it may have come to its end right after it went on
     if live.had_ended:
         click.echo(
             "hydrograph: the streams of this checkpoint had ended, nothing more is read: to begin anew choose another",
