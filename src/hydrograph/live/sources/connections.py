@@ -133,7 +133,7 @@ class Connection:
             self._decoder = Decoder(self.source.given, logged.number)
             return [], 0
 
-        self.source._logged(begin)
+        self.source.log_decoded(begin)
         decoder = self._decoder
         if self.source.given.format in (None, TNT):
             while data := feed.receive(_BYTES):
@@ -156,7 +156,7 @@ class Connection:
                 logged.number = self._decoder.number + self._shift
             return [self._moved(row) for row in rows] if self._shift else rows, rejected
 
-        self.source._logged(behind)
+        self.source.log_decoded(behind)
 
     def _moved(self, row: Row) -> Row:
         t, seq, s, p, o = row

@@ -123,7 +123,7 @@ class LoggedSource:
 
     def take(self, data: bytes) -> None:
         """Log the elements that are whole with these bytes of text lines."""
-        self._logged(lambda decoder: decoder.lines(data))
+        self.log_decoded(lambda decoder: decoder.lines(data))
 
     def send_lines(self, data: bytes) -> None:
         """Log the elements of text lines in one step, also the last one: what follows is another element."""
@@ -133,28 +133,28 @@ class LoggedSource:
             more, bad = decoder.rest()
             return rows + more, rejected + bad
 
-        self._logged(decode)
+        self.log_decoded(decode)
 
     def take_rest(self) -> None:
         """Log what was waited for, since nothing follows."""
-        self._logged(lambda decoder: decoder.rest())
+        self.log_decoded(lambda decoder: decoder.rest())
 
     def take_all(self, feed: Feed) -> None:
         """Log what comes, as it comes, until it ends; an element that was not whole then is counted as rejected."""
         if self.given.format in (None, TNT):
             while data := feed.receive(_BYTES):
                 self.take(data)
-            self._logged(lambda decoder: decoder.cut() if feed.cut else decoder.closed())
+            self.log_decoded(lambda decoder: decoder.cut() if feed.cut else decoder.closed())
         else:
-            self._writing[1].pieces(feed, lambda rows, rejected: self._logged(lambda _: (rows, rejected)))
+            self._writing[1].pieces(feed, lambda rows, rejected: self.log_decoded(lambda _: (rows, rejected)))
 
     def send(self, t: Instant, triples: list[Texts]) -> None:
         """Log one element: it is there when this returns."""
-        self._logged(lambda decoder: (decoder.element(t, triples), 0))
+        self.log_decoded(lambda decoder: (decoder.element(t, triples), 0))
 
     def send_payload(self, data: bytes) -> None:
         """Log the elements of a text or document in the format of this source, all of them or none."""
-        self._logged(lambda decoder: (decoder.payload(data), 0))
+        self.log_decoded(lambda decoder: (decoder.payload(data), 0))
 
     def send_table(self, events: pa.Table) -> None:
         """Log encoded rows; their `seq` is given anew, in their order."""
@@ -164,7 +164,8 @@ class LoggedSource:
             log.append(decoder.renumbered(events), decoder.number)
         self._wake()
 
-    def _logged(self, decode: Callable[[Decoder], tuple[list[Row], int]]) -> None:
+    def log_decoded(self, decode: Callable[[Decoder], tuple[list[Row], int]]) -> None:
+        """Log the rows that a decoder behind the last element gives, and count what it rejects, in one step."""
         log, decoder = self._writing
         with self._lock:
             rows, rejected = decode(decoder)
