@@ -21,6 +21,7 @@ import duckdb
 from hydrograph.errors import HydrographError, RunError
 from hydrograph.live import records
 from hydrograph.live.abreast import Abreast
+from hydrograph.live.admission import check_before, check_known
 from hydrograph.live.arrivals import Arrival, Partition, ends_of
 from hydrograph.live.failpoints import reach
 from hydrograph.live.files import Files
@@ -28,7 +29,6 @@ from hydrograph.live.inputs import Input
 from hydrograph.live.journal import KEPT, Journal
 from hydrograph.live.lease import Lease
 from hydrograph.live.member import Member
-from hydrograph.live.owner import check_owner
 from hydrograph.live.pace import Pace
 from hydrograph.live.progress import Progress, Stopwatch
 from hydrograph.live.record import Batch, Enrolled, Outcome
@@ -90,10 +90,7 @@ class Runner:
 
     def open(self) -> None:
         """Take the checkpoint, find out where to go on, and finish what had been begun."""
-        # What can be refused is, before the checkpoint is taken from whoever runs well.
-        self._check(records.newest(self.checkpoint, self.about))
-        if self.results is not None:
-            check_owner(self.checkpoint, self.results)
+        check_before(self.checkpoint, self.results, self.about, self.founding, self.inputs)
         self._lease = Lease(self.checkpoint)
         self._journal = Journal(self.checkpoint, self.about, self._lease.epoch)
         standing: Mapping[str, int] = {}
@@ -102,7 +99,7 @@ class Runner:
             standing = self._sink.standing()
         found = self._journal.recover(standing)
         known = found.batches[-1] if found.batches else None if found.outcome is None else found.outcome.batch
-        self._check(known)
+        check_known(known, self.founding, self.inputs)
         self._open_sources(Batch() if known is None else known)
         if self._sink is not None:
             self._sink.resume({} if found.outcome is None else found.outcome.segments)
@@ -128,25 +125,6 @@ class Runner:
     def close(self) -> None:
         """Wait for queries that are still being evaluated."""
         self._abreast.close()
-
-    def _check(self, known: Batch | None) -> None:
-        """Refuse to go on with less, or with something else, than the queries have seen so far."""
-        if known is None:
-            return
-        missing = sorted({*known.end} - {each.name for each in self.inputs})
-        if missing:
-            raise RunError(
-                f"the checkpoint has read from {', '.join(missing)}, which is not given now: "
-                "give every stream as often as before, since windows may still show what came of it"
-            )
-        enrolled = known.queries.get(self.founding.name)
-        if enrolled is None or enrolled.version != self.founding.enrolled.version:
-            return
-        if self.founding.graphs not in (enrolled.graphs, enrolled.first):  # which is meant?
-            raise RunError(
-                f"{self.founding.name} is given other static data than it began with and than it has now: "
-                "start it with either, and replace its static data while it runs"
-            )
 
     def _resume(self, outcome: Outcome) -> None:
         self.batch, self.segments, self.failed = outcome.batch, outcome.segments, outcome.failed

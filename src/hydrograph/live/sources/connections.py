@@ -18,9 +18,7 @@ from hydrograph.live.sources.feed import Feed
 from hydrograph.live.sources.receiver import LoggedSource
 from hydrograph.rdf.encoding import skolem, unskolem
 from hydrograph.streams.formats.tnt import Row
-from hydrograph.streams.registry import TNT
 
-_BYTES = 1 << 18
 _MOST = 64
 """Connections that are served at once; others wait until one ends."""
 _PATIENCE = 0.2
@@ -134,13 +132,7 @@ class Connection:
             return [], 0
 
         self.source.log_decoded(begin)
-        decoder = self._decoder
-        if self.source.given.format in (None, TNT):
-            while data := feed.receive(_BYTES):
-                self._log(lambda: decoder.lines(data))
-            self._log(lambda: decoder.cut() if feed.cut else decoder.closed())
-        else:
-            decoder.pieces(feed, lambda rows, rejected: self._log(lambda: (rows, rejected)))
+        self._decoder.all_of(feed, self._log)
 
     def _log(self, decode: Callable[[], tuple[list[Row], int]]) -> None:
         """Log elements behind all that are logged, whoever sent them."""

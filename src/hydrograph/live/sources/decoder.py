@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import IO, cast
 
 import numpy as np
@@ -27,6 +28,9 @@ PARTITION_BITS = 52
 
 Take = Callable[[list[Row], int], None]
 """Gets rows of whole elements, and how many elements were rejected."""
+Log = Callable[[Callable[[], tuple[list[Row], int]]], None]
+"""Calls what decodes while nobody else sends, and logs the rows and the number of rejected elements that it gives."""
+_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,15 @@ class Decoder:
         file = File(self.given.url, raw, self.given.times, endless)
         for found in format_named(self.given.format).read(file):
             yield (beyond(found) or found) if isinstance(found, Piece) else found
+
+    def all_of(self, feed: Feed, log: Log) -> None:
+        """Log what comes, as it comes, until it ends; an element that was not whole then is counted as rejected."""
+        if self.given.format not in (None, TNT):
+            self.pieces(feed, lambda rows, rejected: log(lambda: (rows, rejected)))
+            return
+        while data := feed.receive(_BYTES):
+            log(partial(self.lines, data))
+        log(self.cut if feed.cut else self.closed)
 
     def pieces(self, feed: Feed, take: Take) -> None:
         """Hand over the elements of any format as they come; `take` has all that are whole when more is waited for.

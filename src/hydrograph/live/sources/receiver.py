@@ -16,12 +16,11 @@ from hydrograph.live.sources.feed import Feed
 from hydrograph.live.sources.source import Chunk, Given, Wake
 from hydrograph.streams.event_time import Texts
 from hydrograph.streams.formats.tnt import Row, batch
-from hydrograph.streams.registry import PARQUET, TNT
+from hydrograph.streams.registry import PARQUET
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
 _LOG = "log"
-_BYTES = 1 << 18
 _PARTING = 0.5
 """Seconds that a thread is given to end."""
 
@@ -121,10 +120,6 @@ class LoggedSource:
         if self._over:
             raise UsageError(f"{self.given.url} has ended, nothing can follow: to begin anew choose another checkpoint")
 
-    def take(self, data: bytes) -> None:
-        """Log the elements that are whole with these bytes of text lines."""
-        self.log_decoded(lambda decoder: decoder.lines(data))
-
     def send_lines(self, data: bytes) -> None:
         """Log the elements of text lines in one step, also the last one: what follows is another element."""
 
@@ -141,12 +136,7 @@ class LoggedSource:
 
     def take_all(self, feed: Feed) -> None:
         """Log what comes, as it comes, until it ends; an element that was not whole then is counted as rejected."""
-        if self.given.format in (None, TNT):
-            while data := feed.receive(_BYTES):
-                self.take(data)
-            self.log_decoded(lambda decoder: decoder.cut() if feed.cut else decoder.closed())
-        else:
-            self._writing[1].pieces(feed, lambda rows, rejected: self.log_decoded(lambda _: (rows, rejected)))
+        self._writing[1].all_of(feed, lambda decode: self.log_decoded(lambda _: decode()))
 
     def send(self, t: Instant, triples: list[Texts]) -> None:
         """Log one element: it is there when this returns."""
