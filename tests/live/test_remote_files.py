@@ -20,9 +20,10 @@ from hydrograph.bench.live.site import QUERY, STREAM, Site
 from hydrograph.errors import DataError, RunError
 from hydrograph.live import files, parts
 from hydrograph.live import log as logs
-from hydrograph.live.files import Files, LocalFiles, RemoteFiles, files_at
+from hydrograph.live.files import Files, LocalFiles, files_at
 from hydrograph.live.lease import FencedError, Lease
 from hydrograph.live.log import AppendLog, read_log
+from hydrograph.live.remote_files import RemoteFiles
 from hydrograph.live.sink import SegmentSink, read_units
 from hydrograph.live.units import units_of
 from hydrograph.runtime.reports import Report

@@ -14,9 +14,10 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from hydrograph import api
 from hydrograph.bench.live.site import QUERY, STREAM, Site
 from hydrograph.live import log
-from hydrograph.live.files import LocalFiles, RemoteFiles
+from hydrograph.live.files import LocalFiles
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.reading import ROWS, Ends, chunks_of, reachable_inputs
+from hydrograph.live.remote_files import RemoteFiles
 from hydrograph.live.structured import StructuredDriver, own_directory
 
 COUNT = """SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <urn:w> ON <urn:made> [RANGE 2s STEP 2s]
