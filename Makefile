@@ -60,17 +60,17 @@ test-slow: $(READY) ## run the long suites that `make test` leaves out
 
 test-nightly: $(READY) ## put 50,000 random queries of all operators to the oracle; CASES=NUMBER sets another number
 	HYDROGRAPH_CASES=$(or $(CASES),50000) HYDROGRAPH_LAWS=$(or $(LAWS),10000) \
-		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/compile/test_full_cases.py tests/properties/test_laws.py
+		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/engine/compile/test_full_cases.py tests/engine/properties/test_laws.py
 
 test-faults: $(READY) ## kill live queries at every point of a batch, fill disks, cut lines, tear files; KILLS=NUMBER at each point
-	@$(BIN)/python -m pytest -q tests/live/test_recovery.py tests/live/test_snapshots.py
-	@$(BIN)/python -m hydrograph.bench.live.faults --kills $(or $(KILLS),10)
+	@$(BIN)/python -m pytest -q tests/engine/live/test_recovery.py tests/engine/live/test_snapshots.py
+	@$(BIN)/python -m tests.support.faults --kills $(or $(KILLS),10)
 
 bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run
-	@$(BIN)/python -m hydrograph.bench.live --seconds $(or $(SECONDS),60)
+	@$(BIN)/python -m hydrograph_gauge.live_load --seconds $(or $(SECONDS),60)
 
 bench-load: $(READY) ## put four live queries under load and judge every answer; SECONDS=NUMBER, PLACEMENT=local|spark
-	@$(BIN)/python -m hydrograph.bench.live.sustained --seconds $(or $(SECONDS),1800) --placement $(or $(PLACEMENT),local)
+	@$(BIN)/python -m hydrograph_gauge.live_load.sustained --seconds $(or $(SECONDS),1800) --placement $(or $(PLACEMENT),local)
 
 check: $(READY) ## formatting, lint, types and the direction of imports
 	$(BIN)/ruff format --check .
@@ -90,22 +90,22 @@ lock: ## resolve the dependencies again and write the lock files
 	$(COMPILE) --group java --output-file requirements-java.lock
 
 bench-replay: $(READY) ## measure how fast recorded streams are answered
-	@$(BIN)/python -m hydrograph.bench.replay
+	@$(BIN)/python -m hydrograph_gauge.replay_speed
 
 bench-papers: $(READY) ## judge every window of every workload of the papers on Hydrograph
-	@$(BIN)/python -m hydrograph.bench.experiments $(if $(PAPERS),$(PAPERS),papers)
+	@$(BIN)/python -m hydrograph_gauge.experiments $(if $(PAPERS),$(PAPERS),papers)
 
 check-worlds: $(READY) ## check the generated worlds: sizes, published figures, partition counts, speed, memory
-	@$(BIN)/python -m hydrograph.bench.worlds
+	@$(BIN)/python -m tests.support.world_checks
 
 conformance: $(READY) ## run the W3C's query tests on Spark and beside it; W3C=PATH says where they are
 	@test -n "$(W3C)" || { \
 		echo "make conformance needs the W3C's tests: git clone https://github.com/w3c/rdf-tests" \
 			"and say make conformance W3C=rdf-tests/sparql" >&2; exit 1; }
-	@$(BIN)/python -m hydrograph.bench.conformance "$(W3C)"
+	@$(BIN)/python -m tests.support.conformance "$(W3C)"
 
 dialects: $(READY) ## write docs/dialects.md again after a change of a dialect
-	$(BIN)/python -m hydrograph.language.table > docs/dialects.md
+	$(BIN)/python -m hydrograph.language.dialect_table > docs/dialects.md
 
 clean: ## remove the environment, caches and whatever was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 import hydrograph
-from hydrograph.bench.oracle.compare import compare_reports
-from hydrograph.bench.oracle.dataset import NO_STATIC, StaticData
-from hydrograph.bench.oracle.evaluate import Report, expected
-from hydrograph.bench.oracle.recorded import elements_of, graph_of
 from hydrograph.cli.main import main
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.results import FORMATS
 from hydrograph.streams.sources import open_stream
 from hydrograph.streams.static import read_static
+from hydrograph_gauge.oracle.compare import compare_reports
+from hydrograph_gauge.oracle.dataset import NO_STATIC, StaticData
+from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.oracle.recorded import elements_of, graph_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 QUERIES = sorted(file for file in EXAMPLES.iterdir() if file.is_file() and file.suffix != ".md")

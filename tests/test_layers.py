@@ -106,7 +106,7 @@ def test_importing_needs_no_pyspark(module: str) -> None:
         ("runtime/live.py", "if TYPE_CHECKING:\n    from pyspark.sql import Row\nasync def f(): import pyspark", None),
         (
             "bench/oracle/evaluate.py",
-            "from hydrograph.windows import scope\nfrom hydrograph.bench import results",
+            "from hydrograph.windows import scope\nfrom hydrograph_gauge import results",
             None,
         ),
         ("__init__.py", "from hydrograph.api import Session", None),

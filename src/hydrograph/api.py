@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
+from hydrograph.live.driver.batch_loop import Out
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.runner import Out
 from hydrograph.live.settings import Driver, Settings, Tracking
-from hydrograph.live.watermark import Lateness
+from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.given import Data, Options, Placement
+from hydrograph.runtime.options import Data, Options, Placement
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.run import Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream

@@ -13,13 +13,13 @@ import click
 from hydrograph import api
 from hydrograph.algebra.sse import print_pattern
 from hydrograph.cli.columns import side_by_side
-from hydrograph.cli.habits import habit_options
 from hydrograph.cli.inputs import static_of, stream_options, streams_of
+from hydrograph.cli.profile_options import habit_options
 from hydrograph.cli.texts import argument_text, query_text, text_argument
 from hydrograph.compile.print import Target
 from hydrograph.language import dialect_of
-from hydrograph.live.evaluate import evaluation_of
-from hydrograph.live.places import placement_of
+from hydrograph.live.driver.placement_policy import placement_of
+from hydrograph.live.evaluate.whole_windows import evaluation_of
 from hydrograph.runtime.explain import kernels_in_words, windows_in_words
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.streams.sources import open_stream

@@ -19,7 +19,7 @@ from hydrograph.errors import UsageError
 from hydrograph.live.metrics import MetricsServer
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.settings import Driver, Tracking
-from hydrograph.live.units import Unit
+from hydrograph.live.step.units import Unit
 from hydrograph.streams.static import StaticGraphs
 
 F = TypeVar("F", bound=Callable[..., Any])

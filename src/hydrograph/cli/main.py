@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from importlib.metadata import entry_points
+from types import ModuleType
 from typing import Any
 
 import click
@@ -19,36 +21,41 @@ COMMANDS = {
     "validate": "Check a query without running it.",
     "translate": "Print a query in another language, and say what that one can not keep.",
     "convert": "Convert a recorded stream from one format to another.",
-    "features": "Show what makes queries hard: structure, cardinality, selectivities.",
-    "generate": "Generate the streams and the static data of a world.",
-    "workload": "Generate queries over a world by random walks.",
-    "bench": "Run experiments on engines of RDF streams, and judge them with the oracle.",
-    "doctor": "Look whether this machine can run queries, and say what to mend.",
-    "demo": "Compare three engines on a small social network, and write a page about it.",
+    "doctor": "Check that this machine can run queries, and suggest fixes.",
 }
-"""The sub-commands; each is a module of this room with a `command`, loaded when it is called."""
+"""The engine's own sub-commands; each is a module of this package with a `command`, loaded when it is called."""
+
+PLUGIN_GROUP = "hydrograph.commands"
+"""Entry-point group of packages that add sub-commands; each such package has `COMMANDS` like the one above."""
 
 INTERRUPTED = 130
+
+
+def plugins() -> list[ModuleType]:
+    """Return the installed packages that add sub-commands."""
+    return [entry.load() for entry in entry_points(group=PLUGIN_GROUP)]
 
 
 class Commands(click.Group):
     """The sub-commands, loaded one at a time, so that `--help` answers at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names in the order in which a newcomer needs them."""
-        return list(COMMANDS)
+        """Return the engine's commands in the order in which a newcomer needs them, then those of other packages."""
+        return [*COMMANDS, *(name for package in plugins() for name in package.COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Load one sub-command."""
-        if cmd_name not in COMMANDS:
+        packages = ["hydrograph.cli"] if cmd_name in COMMANDS else []
+        packages += [package.__name__ for package in plugins() if cmd_name in package.COMMANDS]
+        if not packages:
             return None
-        command: click.Command = importlib.import_module(f"hydrograph.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"{packages[0]}.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the sub-commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items(), *(row for package in plugins() for row in package.COMMANDS.items())])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

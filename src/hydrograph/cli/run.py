@@ -8,8 +8,8 @@ import click
 
 from hydrograph import api
 from hydrograph.cli.follow import Follow, follow_options, follow_query
-from hydrograph.cli.habits import habit_options
 from hydrograph.cli.inputs import static_of, stream_options, streams_of
+from hydrograph.cli.profile_options import habit_options
 from hydrograph.cli.progress import progress
 from hydrograph.cli.results import NAMES, write_results
 from hydrograph.cli.texts import query_options, query_text

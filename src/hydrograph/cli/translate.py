@@ -8,7 +8,7 @@ import click
 
 from hydrograph.cli.texts import argument_text, text_argument
 from hydrograph.language import DIALECTS, dialect_of, parse
-from hydrograph.language.rewording import reword
+from hydrograph.language.translate_dialect import reword
 from hydrograph.windows.profile import preset as profile_of
 
 

@@ -13,9 +13,9 @@ from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.cli.texts import argument_text, text_argument
 from hydrograph.errors import QueryError, SyntaxQueryError, UnsupportedError
 from hydrograph.language import dialect_of, parse
-from hydrograph.language.checks import Note, notes
+from hydrograph.language.describe import habits, in_words
+from hydrograph.language.lint import Note, notes
 from hydrograph.language.sparql import SparqlParser
-from hydrograph.language.words import habits, in_words
 from hydrograph.windows.profile import Profile
 from hydrograph.windows.profile import preset as profile_of
 

@@ -12,7 +12,11 @@ from hydrograph.algebra.nodes import (
 from hydrograph.algebra.queries import Ask, Construct, ContinuousQuery, Describe, Select, StreamOperator
 from hydrograph.compile.context import Compilation, Inputs
 from hydrograph.compile.expressions.needs import merge_demands
-from hydrograph.compile.forms import (
+from hydrograph.compile.instants import find_instants
+from hydrograph.compile.patterns import compile_pattern, in_order, visible
+from hydrograph.compile.program import Output, Program, SortKey
+from hydrograph.compile.projection import only
+from hydrograph.compile.query_forms import (
     BOOLEAN,
     OBJECT,
     PREDICATE,
@@ -26,10 +30,6 @@ from hydrograph.compile.forms import (
     template_columns,
     template_demand,
 )
-from hydrograph.compile.instants import find_instants
-from hydrograph.compile.narrowing import only
-from hydrograph.compile.patterns import compile_pattern, in_order, visible
-from hydrograph.compile.program import Output, Program, SortKey
 from hydrograph.compile.r2s import differences, reported
 from hydrograph.compile.relation import Demand, Encoded, Part, Parts, Relation
 from hydrograph.compile.scope import Scope, default_source

@@ -32,7 +32,6 @@ from hydrograph.algebra.nodes import (
 from hydrograph.algebra.walk import certain, is_visible, is_volatile, never_fails, variables
 from hydrograph.compile import sql
 from hydrograph.compile.aggregates import Grouping, group, group_demand
-from hydrograph.compile.asked import asked_by_join
 from hydrograph.compile.context import Compilation, Inputs
 from hydrograph.compile.distinct import distinct
 from hydrograph.compile.exists import Asking, has_exists, paired, reads, with_outer
@@ -40,11 +39,12 @@ from hydrograph.compile.expressions.conditions import condition
 from hydrograph.compile.expressions.needs import merge_demands, reads_clock
 from hydrograph.compile.extend import extended, with_quotients, with_shared_labels
 from hydrograph.compile.graphs import NamedGraph, NamedGraphs, graph_names
+from hydrograph.compile.join_demand import asked_by_join
 from hydrograph.compile.joins import join
 from hydrograph.compile.leaves import leaf, stream_leaf
-from hydrograph.compile.narrowing import columns, narrowed, only
 from hydrograph.compile.paths import Paths, expanded
 from hydrograph.compile.program import SortKey, StreamInput
+from hydrograph.compile.projection import columns, narrowed, only
 from hydrograph.compile.relation import Demand, Part, Parts, Relation
 from hydrograph.compile.scope import Scope, completed, levelled, substituted, unit
 from hydrograph.compile.slices import Sequenced, by_rank, sequenced, sliced, untold, with_sort_columns

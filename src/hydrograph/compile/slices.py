@@ -11,9 +11,9 @@ from hydrograph.compile import sql
 from hydrograph.compile.accumulators import flag
 from hydrograph.compile.context import Compilation
 from hydrograph.compile.distinct import identity_columns
-from hydrograph.compile.narrowing import columns
 from hydrograph.compile.order import term_order
 from hydrograph.compile.program import SortKey
+from hydrograph.compile.projection import columns
 from hydrograph.compile.relation import Always, Part, Ranks, Relation
 from hydrograph.compile.scope import over_domain
 from hydrograph.compile.sql import Sql

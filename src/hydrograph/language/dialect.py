@@ -16,7 +16,7 @@ from hydrograph.language.duration import parse_duration
 from hydrograph.language.lexer import Token
 from hydrograph.language.sparql import SparqlParser
 from hydrograph.language.syntax import Level, NamedElement
-from hydrograph.language.views import ordered, renamed, window_name
+from hydrograph.language.window_views import ordered, renamed, window_name
 from hydrograph.temporal import DAY, Duration
 
 

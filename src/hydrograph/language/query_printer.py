@@ -22,11 +22,11 @@ from hydrograph.algebra.queries import (
 from hydrograph.algebra.walk import subpatterns
 from hydrograph.algebra.windows import WindowDefinition
 from hydrograph.errors import UnsupportedError
+from hydrograph.language.describe import in_words
 from hydrograph.language.duration import print_short
 from hydrograph.language.iri import is_absolute
 from hydrograph.language.print_patterns import INDENT, PatternPrinter
 from hydrograph.language.print_terms import TermPrinter
-from hydrograph.language.words import in_words
 from hydrograph.rdf.terms import BlankNode, Iri, Variable
 
 Part: TypeAlias = Literal["name", "operator", "every", "windows", "dataset", "template"]

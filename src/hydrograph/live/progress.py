@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from hydrograph.live.arrivals import Arrival
-from hydrograph.live.record import Counts, Record
-from hydrograph.live.state import State
-from hydrograph.live.units import Unit
-from hydrograph.live.watermark import FOREVER
+from hydrograph.live.step.input_batch import Arrival
+from hydrograph.live.step.records import Counts, Record
+from hydrograph.live.step.state import State
+from hydrograph.live.step.units import Unit
+from hydrograph.live.step.watermark import FOREVER
 
 STEPS = ("wait", "read", "decode", "plan", "execute", "write", "commit")
 _RECENT = 256

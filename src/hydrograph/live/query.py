@@ -11,26 +11,26 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from hydrograph.errors import HydrographError, UsageError
-from hydrograph.live.enrolment import Enrolment, Meant
-from hydrograph.live.files import LocalFiles, files_at
-from hydrograph.live.inputs import Input, below, check_streams, log_name, open_inputs
-from hydrograph.live.member import Member
-from hydrograph.live.places import Places
+from hydrograph.live.checkpoint.query_store import Roster, plan_fingerprint, static_fingerprint
+from hydrograph.live.driver.batch_loop import Out, Runner
+from hydrograph.live.driver.command_queue import Turns
+from hydrograph.live.driver.placement_policy import Places
+from hydrograph.live.driver.query_registry import Enrolment, Meant
+from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.driver.spark_driver import StructuredDriver, answering, own_directory, query_error
+from hydrograph.live.driver.spark_source import reachable_inputs
 from hydrograph.live.progress import Stopwatch, query_status, together
-from hydrograph.live.reading import reachable_inputs
-from hydrograph.live.room import Room
-from hydrograph.live.roster import Roster, plan_fingerprint, static_fingerprint
-from hydrograph.live.runner import Out, Runner
 from hydrograph.live.settings import Driver, Settings
-from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.inputs import Input, below, check_streams, log_name, open_inputs
+from hydrograph.live.sources.logged_source import LoggedSource
+from hydrograph.live.sources.push_stream import LiveStream
 from hydrograph.live.status import STATUS
-from hydrograph.live.step import Stepper
-from hydrograph.live.streams import LiveStream
-from hydrograph.live.structured import StructuredDriver, answering, own_directory, query_error
-from hydrograph.live.turns import Turns
-from hydrograph.live.units import Unit
+from hydrograph.live.step.stepper import Stepper
+from hydrograph.live.step.units import Unit
+from hydrograph.live.storage.disk_full import Room
+from hydrograph.live.storage.files import LocalFiles, files_at
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.given import Placement
+from hydrograph.runtime.options import Placement
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Plan
 from hydrograph.streams.static import Given, StaticGraphs

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hydrograph.live.watermark import Lateness
-from hydrograph.runtime.given import Placement
+from hydrograph.live.step.watermark import Lateness
+from hydrograph.runtime.options import Placement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from hydrograph.errors import RunError, UsageError
-from hydrograph.live.files import files_at
+from hydrograph.live.storage.files import files_at
 
 STATUS = "status.json"
 

@@ -13,16 +13,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
-from hydrograph.compile.finals import by_report, by_stretch, instants
+from hydrograph.compile.output_queries import by_report, by_stretch, instants
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
 from hydrograph.errors import UsageError
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
-from hydrograph.runtime.content import held_ranks
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
-from hydrograph.runtime.given import Data, Options, Placement, is_exact, rows_guess, span_of
-from hydrograph.runtime.intake import Intake, set_making
-from hydrograph.runtime.local_intake import LocalIntake
+from hydrograph.runtime.local_loader import LocalIntake
+from hydrograph.runtime.nonempty_reports import held_ranks
+from hydrograph.runtime.options import Data, Options, Placement, is_exact, rows_guess, span_of
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
@@ -31,6 +30,7 @@ from hydrograph.runtime.replay import Ranks
 from hydrograph.runtime.reports import Report, RowsByRank
 from hydrograph.runtime.results import Answers, write_answers
 from hydrograph.runtime.session import spark_session
+from hydrograph.runtime.spark_loader import Intake, set_making
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds, RecordedStream

@@ -9,10 +9,10 @@ from sqlglot import exp
 from hydrograph.algebra.expressions import Comparison
 from hydrograph.compile import binding, sql
 from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.common_subexpressions import shared
 from hydrograph.compile.expressions.computed import NumberValue, StringValue, WholeValue
 from hydrograph.compile.expressions.dates import TEMPORAL
 from hydrograph.compile.expressions.lexical import has_escape, lexical, quoted, unescaped
-from hydrograph.compile.expressions.shared import shared
 from hydrograph.compile.expressions.timeline import Test, durations_compared, times_compared
 from hydrograph.compile.expressions.values import EXACT, NUMBERS, RESOURCES, ConstantValue, Kinds, TermValue, Value
 from hydrograph.compile.relation import Part

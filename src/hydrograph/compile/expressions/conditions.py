@@ -20,13 +20,13 @@ from hydrograph.algebra.expressions import (
 )
 from hydrograph.compile import sql
 from hydrograph.compile.expressions.casts import non_zero
+from hydrograph.compile.expressions.column_values import variable_value
 from hydrograph.compile.expressions.compare import compare
 from hydrograph.compile.expressions.computed import ChoiceValue, TruthValue
+from hydrograph.compile.expressions.context import Place
 from hydrograph.compile.expressions.functions import call
 from hydrograph.compile.expressions.needs import merge_demands, needs, reads_clock
 from hydrograph.compile.expressions.numbers import calculate, negated
-from hydrograph.compile.expressions.place import Place
-from hydrograph.compile.expressions.stored import variable_value
 from hydrograph.compile.expressions.terms import datatype
 from hydrograph.compile.expressions.values import NUMBERS, STRINGS, Parameters, TermValue, Value, constant_value
 from hydrograph.compile.relation import Encoded, Part, Relation

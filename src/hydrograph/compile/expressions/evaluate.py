@@ -9,7 +9,7 @@ from hydrograph.algebra.expressions import Expression, Reference
 from hydrograph.compile import sql
 from hydrograph.compile.expressions.computed import StringValue, TruthValue, WholeValue
 from hydrograph.compile.expressions.conditions import value_of
-from hydrograph.compile.expressions.place import Place
+from hydrograph.compile.expressions.context import Place
 from hydrograph.compile.expressions.values import INEXACT, NUMBERS, STRINGS, ConstantValue, Parameters, Value
 from hydrograph.compile.relation import (
     Form,

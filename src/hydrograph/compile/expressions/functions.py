@@ -9,7 +9,7 @@ from hydrograph.compile.expressions import matching, numbers, strings, terms, ti
 from hydrograph.compile.expressions.casts import CASTS
 from hydrograph.compile.expressions.compare import same_term
 from hydrograph.compile.expressions.computed import TruthValue
-from hydrograph.compile.expressions.place import Place
+from hydrograph.compile.expressions.context import Place
 from hydrograph.compile.expressions.values import LITERALS, Value
 from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.encoding import Kind

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from hydrograph.algebra.expressions import Arithmetic
 from hydrograph.compile import binding, sql
 from hydrograph.compile.expressions import nodes
+from hydrograph.compile.expressions.common_subexpressions import is_large, shared
 from hydrograph.compile.expressions.computed import NumberValue
-from hydrograph.compile.expressions.shared import is_large, shared
 from hydrograph.compile.expressions.values import (
     EXACT,
     INEXACT,

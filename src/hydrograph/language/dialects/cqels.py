@@ -12,7 +12,7 @@ from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, TimeWi
 from hydrograph.language.block_printer import BlockPrinter
 from hydrograph.language.dialect import BlockDialect
 from hydrograph.language.duration import print_short
-from hydrograph.language.views import named, ordered
+from hydrograph.language.window_views import named, ordered
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 
 UNITS: Mapping[str, Duration | str] = {

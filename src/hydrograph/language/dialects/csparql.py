@@ -16,7 +16,7 @@ from hydrograph.algebra.windows import CountWindow, TimeWindow, WindowDefinition
 from hydrograph.language.dialect import Dialect
 from hydrograph.language.duration import print_short
 from hydrograph.language.query_printer import QueryPrinter
-from hydrograph.language.views import merged
+from hydrograph.language.window_views import merged
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 

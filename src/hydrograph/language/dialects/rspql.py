@@ -20,7 +20,7 @@ from hydrograph.language.dialect import Dialect
 from hydrograph.language.duration import print_duration
 from hydrograph.language.iri import is_absolute
 from hydrograph.language.query_printer import QueryPrinter
-from hydrograph.language.views import named
+from hydrograph.language.window_views import named
 from hydrograph.rdf.terms import Iri, Variable
 
 

@@ -15,7 +15,7 @@ from hydrograph.language.dialect import BlockDialect
 from hydrograph.language.duration import print_units
 from hydrograph.language.lexer import Token
 from hydrograph.language.syntax import Level
-from hydrograph.language.views import merged, ordered, outside_blocks
+from hydrograph.language.window_views import merged, ordered, outside_blocks
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 

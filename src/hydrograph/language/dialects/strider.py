@@ -15,7 +15,7 @@ from hydrograph.algebra.windows import TimeWindow, WindowDefinition
 from hydrograph.language.dialect import Dialect
 from hydrograph.language.duration import print_units
 from hydrograph.language.query_printer import QueryPrinter
-from hydrograph.language.views import merged
+from hydrograph.language.window_views import merged
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import MINUTE, SECOND, Duration
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hydrograph.errors import DataError
 from hydrograph.live.sources.decoder import PARTITION_BITS, Decoder
 from hydrograph.live.sources.feed import Feed
-from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.logged_source import LoggedSource
 from hydrograph.rdf.encoding import skolem, unskolem
 from hydrograph.streams.formats.tnt import Row
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hydrograph.errors import DataError
 from hydrograph.live.sources.feed import Feed
-from hydrograph.live.sources.held import HeldLines, Numbered
+from hydrograph.live.sources.line_buffer import HeldLines, Numbered
 from hydrograph.live.sources.source import Given
 from hydrograph.rdf.encoding import skolem
 from hydrograph.streams.elements import Broken, File, Piece, beyond

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.logged_source import LoggedSource
 from hydrograph.live.sources.source import Given
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from hydrograph.errors import UsageError
-from hydrograph.live.files import Files
-from hydrograph.live.sources import directory, push, results, socket, stdin
+from hydrograph.live.sources import push, results, socket, stdin
+from hydrograph.live.sources.directory import directory_source as directory
 from hydrograph.live.sources.source import Given, Source
+from hydrograph.live.storage.files import Files
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.event_time import EventTime
 from hydrograph.streams.registry import ENDINGS

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from hydrograph.errors import DataError
-from hydrograph.live.files import Files, files_at
-from hydrograph.live.lease import Lease
-from hydrograph.live.record import TornError
-from hydrograph.live.segments import SEGMENTS, segments, taken_over
+from hydrograph.live.results.segments import SEGMENTS, segments, taken_over
 from hydrograph.live.sources.decoder import PARTITION_BITS
+from hydrograph.live.sources.directory.poll_thread import Watcher
 from hydrograph.live.sources.source import Chunk, Given, Wake
-from hydrograph.live.sources.watcher import Watcher
-from hydrograph.live.units import read_line
+from hydrograph.live.step.records import TornError
+from hydrograph.live.step.units import read_line
+from hydrograph.live.storage.files import Files, files_at
+from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term

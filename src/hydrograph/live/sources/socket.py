@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from hydrograph.errors import DataError, RunError, UsageError
 from hydrograph.live.sources.connections import Connections, keep_alive
 from hydrograph.live.sources.feed import Feed
-from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.logged_source import LoggedSource
 from hydrograph.live.sources.source import Given
 
 _PATIENCE = 0.2

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from hydrograph.live.arrivals import partition_of
-from hydrograph.live.files import Files
-from hydrograph.live.lease import Lease
+from hydrograph.live.step.input_batch import partition_of
+from hydrograph.live.storage.files import Files
+from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.event_time import EventTime

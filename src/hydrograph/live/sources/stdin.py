@@ -6,7 +6,7 @@ import sys
 
 from hydrograph.errors import UsageError
 from hydrograph.live.sources.feed import Feed
-from hydrograph.live.sources.receiver import LoggedSource
+from hydrograph.live.sources.logged_source import LoggedSource
 from hydrograph.live.sources.source import Given
 
 

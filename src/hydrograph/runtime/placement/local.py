@@ -18,9 +18,9 @@ from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.compile.standing import standing
+from hydrograph.compile.static_steps import standing
 from hydrograph.runtime.kernels import Kernel, called
-from hydrograph.runtime.placement.drive import Standing, drive
+from hydrograph.runtime.placement.executor import Standing, drive
 
 Parameters = Mapping[str, int | str]
 

@@ -16,8 +16,8 @@ from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
-from hydrograph.runtime.placement.drive import drive
-from hydrograph.runtime.placement.opaque import opaque
+from hydrograph.runtime.placement.codegen_parameters import opaque
+from hydrograph.runtime.placement.executor import drive
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,1 +1,0 @@
-"""The gauge: generators, engines, oracle, metrics and report."""

@@ -1,0 +1,1 @@
+"""hydrograph_gauge."""

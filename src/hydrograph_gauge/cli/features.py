@@ -1,0 +1,115 @@
+"""`hydrograph features`: what makes queries hard, from their texts and, where data is given, from the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import click
+
+from hydrograph.cli.texts import query_text
+from hydrograph.language import dialect_of, parse
+from hydrograph_gauge.features import wanted
+from hydrograph_gauge.features.selectivity import Conjunction, StaticUnit, undefined
+from hydrograph_gauge.features.show import Features, as_lines, as_object, pattern_texts, units
+from hydrograph_gauge.features.structure import structure
+from hydrograph_gauge.features.wanted import fulfils, read_conditions
+
+
+@click.command(name="features")
+@click.argument("files", nargs=-1, required=True, metavar="QUERY…")
+@click.option("--dialect", metavar="NAME", help="The queries' language; by default each text tells.")
+@click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream to measure on.")
+@click.option("--static", "static", multiple=True, metavar="[IRI=]PATH", help="Static data to measure on.")
+@click.option(
+    "--static-unit",
+    type=click.Choice([unit.value for unit in StaticUnit]),
+    default=StaticUnit.PATTERN.value,
+    show_default=True,
+    help="What counts once when static patterns are averaged.",
+)
+@click.option("--windows", type=click.IntRange(1), metavar="N", help="Measure only the first N windows.")
+@click.option("--each", is_flag=True, help="Show every window with each pattern, not only the run; JSON always does.")
+@click.option("--where", metavar="CONDITIONS", help="Show only queries such as 'shape = star, cardinality > 900'.")
+@click.option("--like", metavar="QUERY", help="Show only queries like this one, in structure and number of answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each query instead of text.")
+def command(
+    *,
+    files: tuple[str, ...],
+    dialect: str | None,
+    streams: tuple[str, ...],
+    static: tuple[str, ...],
+    static_unit: str,
+    windows: int | None,
+    each: bool,
+    where: str | None,
+    like: str | None,
+    as_json: bool,
+) -> None:
+    """Show the structure of each QUERY; with data also cardinality and selectivities, by window and over a run.
+
+    Queries without windows are measured on static data alone.
+    """
+    by_component = StaticUnit(static_unit) is StaticUnit.COMPONENT
+
+    def features(file: str) -> Features:
+        text = query_text(None, file)
+        language = dialect_of(text, dialect).name
+        algebra = parse(text, language)
+        found = Features(structure(algebra), units=units(algebra) if by_component else ())
+        if not streams and not static:
+            return found
+        return _measured(found, text, language, streams, static, StaticUnit(static_unit), windows)
+
+    conditions = read_conditions(where) if where else ()
+    if like:
+        model = features(like)
+        conditions = (*conditions, *wanted.like(model.structure, model.run))
+    for file in files:
+        found = features(file)
+        if not _wanted(conditions, found):
+            continue
+        if as_json:
+            click.echo(json.dumps({"query": file, **as_object(found)}, ensure_ascii=False))
+        else:
+            click.echo("\n".join([file, *(f"  {line}" for line in as_lines(found, each=each))]))
+
+
+def _wanted(conditions: Sequence[wanted.Condition], found: Features) -> bool:
+    run = found.run
+    return fulfils(conditions, found.structure, None if run is None else lambda: run)
+
+
+def _measured(
+    found: Features,
+    text: str,
+    dialect: str,
+    streams: tuple[str, ...],
+    static: tuple[str, ...],
+    unit: StaticUnit,
+    most: int | None,
+) -> Features:
+    """Return the features with those of each window; loads what reads data only now."""
+    from hydrograph.api import query as query_of
+    from hydrograph.cli.inputs import static_of, streams_of
+    from hydrograph.rdf.terms import Iri
+    from hydrograph_gauge.features.windows import by_window
+    from hydrograph_gauge.oracle.dataset import StaticData
+    from hydrograph_gauge.oracle.recorded import elements_of, graph_of
+
+    query = query_of(text, dialect=dialect)
+    if not query.algebra.windows and not static:
+        return found
+    # A query without windows reads no stream; others of the same call may.
+    given = streams_of(query, streams, "fail") if query.algebra.windows else {}
+    elements = {Iri(name): elements_of(stream) for name, stream in given.items()}
+    graphs = static_of(static)
+    default = frozenset() if graphs.default is None else graph_of(graphs.default)
+    # Names are canonical texts, with brackets.
+    named = {Iri(name.strip("<>")): graph_of(table) for name, table in (graphs.named or {}).items()}
+    data = StaticData(default, named)
+    values = tuple(by_window(query.algebra, elements, data, query.profile, unit=unit, most=most))
+    if why := undefined(query.algebra):
+        return replace(found, windows=values, undefined=why)
+    return replace(found, windows=values, patterns=pattern_texts(Conjunction.of(query.algebra)))

@@ -1,0 +1,115 @@
+"""`hydrograph workload shop TARGET`: queries by random walks, as many and such as are wanted."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hydrograph.cli.options import setting_option
+from hydrograph.cli.texts import query_text
+from hydrograph_gauge.features.selectivity import StaticUnit
+from hydrograph_gauge.worlds.settings import read_settings
+from hydrograph_gauge.worlds.workload.generate import Workload
+
+_TRIES = 100_000
+_OWN = ("like", "where", "tries", "measure", "windows", "static_unit", "force", "settings")
+"""Options that are no settings of the queries themselves."""
+
+
+@click.group("workload")
+def command() -> None:
+    """Generate queries over a world, by random walks over its data model or over its data.
+
+    The same seed gives the same queries.
+    """
+
+
+def _shop(target: Path, **given: Any) -> None:
+    """Run `hydrograph workload shop`."""
+    from hydrograph.language import parse
+    from hydrograph_gauge.features.structure import structure
+    from hydrograph_gauge.features.wanted import like, read_conditions
+    from hydrograph_gauge.features.workload import Gauge, Kept, search, write_workload
+    from hydrograph_gauge.worlds.workload.data import WorldData
+    from hydrograph_gauge.worlds.workload.generate import Generator
+
+    own = {name: given.pop(name) for name in _OWN}
+    settings = read_settings(Workload, own["settings"], {k: v for k, v in given.items() if v is not None})
+    conditions = read_conditions(own["where"]) if own["where"] else ()
+    with ExitStack() as stack:
+        data = None if settings.data is None else stack.enter_context(WorldData(settings.data))
+        if own["measure"] and data is None:
+            raise click.UsageError("--measure needs --data: a generated shop to measure on")
+        wants_data = own["measure"] or any(one.needs_data for one in conditions) or own["like"]
+        gauge = None
+        if data is not None and wants_data:
+            gauge = Gauge(data, settings.window, settings.slide, own["windows"], StaticUnit(own["static_unit"]))
+        if own["like"]:
+            model = parse(query_text(None, own["like"]))
+            conditions = (*conditions, *like(structure(model), None if gauge is None else gauge(model)))
+        generator = Generator(settings, data)
+        kept: list[Kept] = []
+        tried = 0
+        for found in search(generator, conditions, gauge, own["tries"]):
+            tried += 1
+            if found is not None:
+                kept.append(found)
+        write_workload(target, generator, kept, conditions, tried, force=own["force"])
+    queries = [query for one in kept for query in one.queries]
+    kinds = ", ".join(f"{sum(query[2].kind == kind for query in queries)} {kind}" for kind in ("pure", "hybrid"))
+    click.echo(f"{target}: {len(kept)} templates, {len(queries)} queries ({kinds}) in {tried} tries")
+    if conditions:
+        click.echo(f"wanted: {', '.join(map(str, conditions))}")
+    if len(kept) < settings.number:
+        click.echo(
+            f"hydrograph: {settings.number} templates were wanted, {len(kept)} found in all {tried} tries: "
+            "ask for less, or say --tries",
+            err=True,
+        )
+        sys.exit(1)
+
+
+def _params() -> list[click.Parameter]:
+    settings = [setting_option(n, field) for n, field in Workload.model_fields.items()]
+    return [
+        click.Argument(["target"], type=click.Path(path_type=Path)),
+        *settings,
+        click.Option(
+            ["--where"], metavar="CONDITIONS", help="Such as 'shape = star, patterns = 4, cardinality > 900'."
+        ),
+        click.Option(["--like"], metavar="QUERY", help="Queries like the one in this file, in structure and answers."),
+        click.Option(["--tries"], type=click.IntRange(1), default=_TRIES, show_default=True, help="Walks at most."),
+        click.Option(
+            ["--measure"], is_flag=True, help="Measure cardinality and selectivities of every query on the data."
+        ),
+        click.Option(
+            ["--windows"], type=click.IntRange(1), default=1, show_default=True, help="Windows to measure on."
+        ),
+        click.Option(
+            ["--static-unit"],
+            type=click.Choice([unit.value for unit in StaticUnit]),
+            default=StaticUnit.PATTERN.value,
+            show_default=True,
+            help="What counts once when static patterns are averaged.",
+        ),
+        click.Option(
+            ["--settings"],
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="A TOML file with settings; options override it.",
+        ),
+        click.Option(["--force"], is_flag=True, help="Replace TARGET if it is a workload."),
+    ]
+
+
+command.add_command(
+    click.Command(
+        "shop",
+        params=_params(),
+        callback=_shop,
+        help="Queries over the web shop: pure ones over its stream, and hybrid ones over stream and static data.",
+    )
+)

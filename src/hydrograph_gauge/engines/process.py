@@ -1,0 +1,223 @@
+"""An engine as a program of its own, spoken to by lines, with limits on time and memory."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO
+
+import psutil
+
+from hydrograph.errors import DataError, UsageError
+from hydrograph_gauge.engines.protocol import Command, Reply, Stop, line_of, read_reply
+from hydrograph_gauge.engines.resources import Sample, Watch
+from hydrograph_gauge.engines.verdict import Verdict
+
+_WORDS = 2_000  # of what a program wrote to standard error, from the end
+_LINE = 64 << 20
+_PATIENCE = 5.0  # seconds to leave after being told to stop
+_KILLED_FOR_MEMORY = {-signal.SIGKILL, 128 + signal.SIGKILL}
+_OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError", "out of memory", "bad_alloc")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an engine may use; it is ended when it takes more."""
+
+    seconds: float = 600
+    megabytes: float = 4_096
+    output: int = 1 << 30
+    """Bytes that it may write."""
+
+
+class EngineStoppedError(Exception):
+    """The engine is gone or was ended; `verdict` and `words` say why."""
+
+    def __init__(self, verdict: Verdict, words: str) -> None:
+        """Keep the verdict."""
+        super().__init__(f"{verdict}: {words}" if words else str(verdict))
+        self.verdict = verdict
+        self.words = words
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A reply, and when it came on the clock of the testbed, in seconds."""
+
+    at: float
+    reply: Reply
+
+
+@dataclass(slots=True)
+class Engine:
+    """A running engine. `tell` gives it a command, `hear` waits for its next reply."""
+
+    process: subprocess.Popen[bytes]
+    limits: Limits
+    watch: Watch
+    started: float
+    _heard: queue.SimpleQueue[Heard | EngineStoppedError | None]
+    _errors: IO[bytes]
+    _ending: _Ending
+    _ended: EngineStoppedError | None = field(default=None)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """What it has used so far."""
+        return self.watch.samples
+
+    def tell(self, command: Command) -> None:
+        """Give it a command; waits while the engine does not read."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(line_of(command))
+            self.process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            raise self._gone() from None
+
+    def hear(self, seconds: float | None = None) -> Heard:
+        """Return its next reply; raise EngineStoppedError if none comes in so many seconds, or none can come."""
+        try:
+            found = self._heard.get(timeout=seconds)
+        except queue.Empty:
+            raise EngineStoppedError(Verdict.TIMEOUT, f"no reply in {seconds:g} s") from None
+        if found is None:
+            raise self._gone()
+        if isinstance(found, EngineStoppedError):
+            raise found
+        return found
+
+    def _gone(self) -> EngineStoppedError:
+        """Say why it is gone."""
+        if self._ended is not None:
+            return self._ended
+        try:
+            code = self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return EngineStoppedError(Verdict.CRASH, "it closed its output and went on running")
+        self._errors.seek(0)
+        words = self._errors.read().decode("utf-8", "replace")[-_WORDS:].strip()
+        if self._ending.why is Verdict.OUT_OF_MEMORY:
+            peak = max((sample.memory for sample in self.samples), default=0.0)
+            verdict = Verdict.OUT_OF_MEMORY
+            words = f"{peak:.0f} MB used, {self.limits.megabytes:.0f} MB allowed"
+        elif self._ending.why is Verdict.TIMEOUT:
+            verdict, words = Verdict.TIMEOUT, f"not done after {self.limits.seconds:g} s"
+        elif code in _KILLED_FOR_MEMORY:
+            verdict = Verdict.OUT_OF_MEMORY
+            words = f"killed from outside, as the system does when memory runs out. {words}".strip()
+        elif any(sign in words for sign in _OUT_OF_MEMORY):
+            verdict = Verdict.OUT_OF_MEMORY
+        else:
+            verdict = Verdict.CRASH
+            words = f"exit code {code}: {words}" if words else f"exit code {code}"
+        self._ended = EngineStoppedError(verdict, words)
+        return self._ended
+
+
+@dataclass(slots=True)
+class _Ending:
+    """Ends an engine that passes a limit, once, and remembers which."""
+
+    process: subprocess.Popen[bytes]
+    why: Verdict | None = None
+
+    def out_of_memory(self) -> None:
+        self._end(Verdict.OUT_OF_MEMORY)
+
+    def out_of_time(self) -> None:
+        self._end(Verdict.TIMEOUT)
+
+    def _end(self, why: Verdict) -> None:
+        if self.why is None and self.process.poll() is None:
+            self.why = why
+            _kill(self.process)
+
+
+@contextmanager
+def started(command: Sequence[str], limits: Limits) -> Iterator[Engine]:
+    """Start a program in a process of its own, and end it and all it has started on leaving."""
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"cannot start {command[0]}: {error.strerror}") from error
+        heard: queue.SimpleQueue[Heard | EngineStoppedError | None] = queue.SimpleQueue()
+        reader = threading.Thread(target=_listen, args=(process, limits, heard), daemon=True)
+        ending = _Ending(process)
+        timer = threading.Timer(limits.seconds, ending.out_of_time)
+        timer.daemon = True
+        watch = Watch(process.pid, limits.megabytes, ending.out_of_memory)
+        reader.start()
+        timer.start()
+        with watch:
+            try:
+                yield Engine(process, limits, watch, time.monotonic(), heard, errors, ending)
+            finally:
+                timer.cancel()
+                _stop(process)
+                reader.join()
+                assert process.stdout is not None
+                process.stdout.close()
+
+
+def _listen(
+    process: subprocess.Popen[bytes], limits: Limits, heard: queue.SimpleQueue[Heard | EngineStoppedError | None]
+) -> None:
+    """Stamp each line with the time at which it was read, until there are no more, or they are too many or none."""
+    assert process.stdout is not None
+    left = limits.output
+    while line := process.stdout.readline(_LINE):
+        at = time.monotonic()
+        left -= len(line)
+        if left < 0 or len(line) >= _LINE:
+            words = f"flood: more than {limits.output if left < 0 else _LINE} bytes " + (
+                "in all" if left < 0 else "a line"
+            )
+            heard.put(EngineStoppedError(Verdict.RUNTIME_ERROR, words))
+            break
+        try:
+            if line.strip():
+                heard.put(Heard(at, read_reply(line)))
+        except DataError as error:
+            heard.put(EngineStoppedError(Verdict.RUNTIME_ERROR, f"garbage: {error}"))
+            break
+    else:
+        heard.put(None)
+        return
+    _kill(process)  # it may wait for somebody to read on
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(line_of(Stop()))
+        process.stdin.close()
+        process.wait(_PATIENCE)
+    except (BrokenPipeError, ValueError, subprocess.TimeoutExpired):
+        pass  # it is gone already, or does not listen: it is ended below
+    _kill(process)
+    process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a program and all that it has started."""
+    try:
+        top = psutil.Process(process.pid)
+        tree = [*top.children(recursive=True), top]
+    except psutil.NoSuchProcess:
+        return
+    for each in tree:
+        try:
+            each.kill()
+        except psutil.NoSuchProcess:
+            continue

@@ -1,0 +1,185 @@
+"""The frame of an engine program in Python: reads commands, does them, writes replies."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import BinaryIO, Literal, Protocol, assert_never
+
+from hydrograph.errors import HydrographError, QueryError, SyntaxQueryError, UnsupportedError
+from hydrograph.runtime.reports import Report
+from hydrograph_gauge.engines.protocol import (
+    Answer,
+    End,
+    Ended,
+    Failed,
+    Finished,
+    Load,
+    Loaded,
+    Refused,
+    Register,
+    Registered,
+    Reply,
+    Send,
+    Stop,
+    Unregister,
+    Unregistered,
+    line_of,
+    read_command,
+)
+
+Answers = Iterable[Answer | Finished | Failed]
+_ROWS = 20_000
+"""Rows of an answer in one line: a line of a million rows is taken for a flood."""
+_NOTHING = b"\n"
+
+
+Why = Literal["syntax", "unsupported", "error"]
+"""Why a query is refused."""
+
+
+class ForeignQueryError(QueryError):
+    """A query that an engine of somebody else refuses, in that engine's words."""
+
+    def __init__(self, why: Why, words: str) -> None:
+        """Keep why."""
+        super().__init__(words)
+        self.why = why
+
+
+class Answering(Protocol):
+    """What an engine does; answers may come from any of the last three."""
+
+    def load(self, file: str, graph: str | None) -> None:
+        """Load static data."""
+
+    def register(self, name: str, text: str) -> None:
+        """Register a query, or raise QueryError."""
+
+    def unregister(self, name: str) -> None:
+        """Forget a query."""
+
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+        """Take an element."""
+
+    def end(self) -> Answers:
+        """Finish what is left."""
+
+    def due(self) -> float | None:
+        """Return in how many seconds `tick` wants to be called; None if it does not."""
+
+    def tick(self) -> Answers:
+        """Do what the clock asks for."""
+
+
+def said(query: str, report: Report) -> Answers:
+    """Yield what one of Hydrograph's reports says."""
+    rows = [
+        {name: term for name, term in zip(report.variables, row, strict=True) if term is not None}
+        for row in report.rows
+    ]
+    for start in range(0, max(1, len(rows)), _ROWS):
+        yield Answer(query=query, rows=tuple(rows[start : start + _ROWS]), t=report.t)
+    yield Finished(query=query)
+
+
+class Wake:
+    """Lets `tick` be called at once; other threads call it when they have something to say."""
+
+    def __init__(self) -> None:
+        """Start with nothing to do."""
+        self.waiting: queue.Queue[bytes] = queue.Queue(maxsize=1_000)
+        """Commands to come: who sends faster than the engine works is held up."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits to be done."""
+        return self.waiting.empty()
+
+    def __call__(self) -> None:
+        """Wake the engine; where commands are waiting it is awake."""
+        with suppress(queue.Full):
+            self.waiting.put_nowait(_NOTHING)
+
+
+def serve(
+    engine: Answering,
+    source: BinaryIO = sys.stdin.buffer,
+    target: BinaryIO = sys.stdout.buffer,
+    *,
+    wake: Wake | None = None,
+) -> None:
+    """Do what the commands say until one says stop, or they end."""
+    waiting = (wake or Wake()).waiting
+    threading.Thread(target=_read, args=(source, waiting), daemon=True).start()
+
+    def say(replies: Iterable[Reply]) -> None:
+        for reply in replies:
+            target.write(line_of(reply))
+        target.flush()
+
+    while True:
+        try:
+            line = waiting.get(timeout=engine.due())
+        except queue.Empty:
+            line = _NOTHING
+        if line == _NOTHING:
+            try:
+                say(engine.tick())
+            except HydrographError as error:
+                say([Failed(words=str(error))])
+            continue
+        if not line:
+            return
+        command = read_command(line)
+        if isinstance(command, Stop):
+            return
+        try:
+            say(_done(engine, command))
+        except HydrographError as error:
+            say([Failed(words=str(error))])
+            if isinstance(command, End):
+                say([Ended()])  # nobody shall wait for what can not come
+
+
+def _read(source: BinaryIO, waiting: queue.Queue[bytes]) -> None:
+    for line in source:
+        waiting.put(line)
+    waiting.put(b"")
+
+
+def _done(engine: Answering, command: Load | Register | Unregister | Send | End) -> Iterable[Reply]:
+    """Do a command and return what is to say about it."""
+    match command:
+        case Load():
+            engine.load(command.file, command.graph)
+            yield Loaded()
+        case Register():
+            yield _registered(engine, command)
+        case Unregister():
+            engine.unregister(command.query)
+            yield Unregistered(query=command.query)
+        case Send():
+            yield from engine.send(command.stream, command.t, command.triples)
+        case End():
+            yield from engine.end()
+            yield Ended()
+        case _:
+            assert_never(command)
+
+
+def _registered(engine: Answering, command: Register) -> Registered | Refused:
+    try:
+        engine.register(command.query, command.text)
+    except ForeignQueryError as error:
+        return Refused(query=command.query, why=error.why, words=str(error))
+    except UnsupportedError as error:
+        return Refused(query=command.query, why="unsupported", words=str(error))
+    except SyntaxQueryError as error:
+        return Refused(query=command.query, why="syntax", words=str(error))
+    except QueryError as error:
+        return Refused(query=command.query, why="error", words=str(error))
+    return Registered(query=command.query)

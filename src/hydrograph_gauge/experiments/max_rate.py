@@ -1,0 +1,123 @@
+"""Measures the highest rate at which an engine holds: each rate is a run, played, judged and looked at for delay.
+
+Streams keep their order in time and are played faster or slower, each try for the same time: an engine that is only
+just too slow shows it after a while; one that holds up whoever sends shows it by when it takes the elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hydrograph.algebra.windows import TimeWindow
+from hydrograph.errors import UsageError
+from hydrograph.temporal import Duration
+from hydrograph_gauge.experiments.data import Data, cut, elements
+from hydrograph_gauge.experiments.expected_reports import expect, goes_by_hand_over
+from hydrograph_gauge.experiments.judge_run import judged
+from hydrograph_gauge.experiments.lag import highest, why_not
+from hydrograph_gauge.experiments.model import Test
+from hydrograph_gauge.experiments.options import Options, label
+from hydrograph_gauge.experiments.play import plan_runs, play
+from hydrograph_gauge.experiments.queries import Posed
+from hydrograph_gauge.experiments.results_file import Results, identity
+from hydrograph_gauge.experiments.run_folder import PLAYED, name_of, read_handed, read_record
+from hydrograph_gauge.results import Held, Key, Outcome, Window
+
+_WINDOWS = 3
+"""How many windows have to close in a try: of fewer nobody can say whether their delay grows."""
+
+
+def hold(
+    test: Test, data: Data, queries: Sequence[Posed], folder: Path, options: Options, written: Results
+) -> Iterator[Held]:
+    """Yield the highest rate at which each query stays right on each engine, found by bisection."""
+    for query in queries:
+        for engine in test.engines:
+            key = Key(test=test.name, engine=engine, query=query.name, settings=test.settings)
+            if identity(key) in written.held:
+                continue
+            trying = _Trying(test, data, query, engine, folder, options)
+            rate, tried = highest(trying.why_not, test.held_from, min(test.held_to, trying.most))
+            failed = min((each for each in tried if each.why), key=lambda each: each.rate, default=None)
+            yield Held(
+                key=key,
+                rate=rate,
+                tried=tuple((each.rate, not each.why) for each in tried),
+                why=failed.why if failed is not None else "",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What the streams of a query hold: elements, and the milliseconds of event time from the first to the last."""
+
+    elements: int
+    length: Duration
+
+
+class _Trying:
+    """Plays one query to one engine at the rates that are asked for."""
+
+    def __init__(self, test: Test, data: Data, query: Posed, engine: str, folder: Path, options: Options) -> None:
+        (planned,) = plan_runs(test, data, [query], engine, 0)
+        read = replace(data, streams={name: data.streams[name] for name in planned.streams})
+        self._test, self._data, self._query, self._engine = test, read, query, engine
+        self._folder, self._options = folder, options
+        self._span = _span(read, query)
+        self._needed = _needed(query)
+        self._by_clock = goes_by_hand_over(planned)
+        self._lasts = max(test.held_for, self._needed) if self._by_clock else test.held_for
+        self.most = self._span.elements * 1000 / self._lasts
+        """The highest rate at which the streams last as long as a try does."""
+        if self.most < test.held_from:
+            raise UsageError(
+                f"test {test.name}: the streams of {query.name} have {self._span.elements:,} elements: expected "
+                f"{test.held_from * self._lasts / 1000:,.0f} for {self._lasts / 1000:g} s at {test.held_from:g} a "
+                "second; lower held_from or held_for, or play longer streams"
+            )
+
+    def why_not(self, rate: float) -> str:
+        """Return why a rate is not held; nothing if it is."""
+        speed = rate * self._span.length / (self._span.elements * 1000)
+        length = self._lasts * speed if self._by_clock else max(self._lasts * speed, self._needed)
+        data = cut(self._data, round(length), self._options.kept(self._folder))
+        paced = self._test.play.model_copy(update={"pace": "event-time", "speed": speed})
+        settings = {**self._test.settings, "rate": round(rate, 3)}
+        tried = self._test.model_copy(update={"play": paced, "settings": settings})
+        (planned,) = plan_runs(tried, data, [self._query], self._engine, 0)
+        play(tried, data, planned, [self._query], self._folder)
+        why = self._judged(self._folder / PLAYED / name_of(planned))
+        self._options.say(f"{label(planned)}: {why or 'held'}")
+        return why
+
+    def _judged(self, place: Path) -> str:
+        record = read_record(place)
+        target = expect(self._folder, place, record, self._options)
+        *windows, outcome = [each for each in judged(place, target) if isinstance(each, Window | Outcome)]
+        assert isinstance(outcome, Outcome), "the outcome comes last"
+        handed = read_handed(place)
+        late = [at - due for at, due in zip(*(handed.column(name).to_pylist() for name in ("at", "due")), strict=True)]
+        end = max(handed.column("at" if self._by_clock else "t").to_pylist(), default=0)
+        delays = [each.delay for each in windows if isinstance(each, Window) and _closed(each, end)]
+        return why_not(outcome, [each for each in delays if each is not None], late, record.seconds * 1000)
+
+
+def _closed(window: Window, end: float) -> bool:
+    """Tell whether a window was over before the stream was: the others are answered because it ends."""
+    return window.t is not None and window.t <= end
+
+
+def _span(data: Data, query: Posed) -> _Span:
+    known = [elements(name, stream.location) for name, stream in data.streams.items()]
+    times = [each.t for some in known if some for each in (some[0], some[-1])]
+    if not times or min(times) == max(times):
+        raise UsageError(f"query {query.name}: expected streams with elements at more than one time to play at a rate")
+    return _Span(sum(map(len, known)), max(times) - min(times))
+
+
+def _needed(query: Posed) -> Duration:
+    """Return the event time in which enough windows of a query close."""
+    timed = [each for w in query.algebra.windows if isinstance(each := w.definition, TimeWindow)]
+    return max((each.width + _WINDOWS * (each.slide or each.width) for each in timed), default=0)

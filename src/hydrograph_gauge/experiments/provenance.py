@@ -1,0 +1,155 @@
+"""Where the figures of a run come from: machine, versions, seeds and commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Collection
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from hydrograph import __version__
+from hydrograph.errors import UsageError
+from hydrograph.runtime.java import JavaMissingError, find_java, version_of
+from hydrograph_gauge.engines.registry import known, versions
+from hydrograph_gauge.engines.versions import packages
+from hydrograph_gauge.experiments.data import Say, silent
+from hydrograph_gauge.experiments.model import Experiment, Test
+from hydrograph_gauge.experiments.run_folder import EXPECTED, PLAYED
+from hydrograph_gauge.experiments.tables import TABLES
+from hydrograph_gauge.results import ORIGIN, RESULTS, Origin, read_origin
+
+_GIGABYTE = 1 << 30
+_PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
+
+
+def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
+    """Write where the figures come from, and say if those that are there come from other sources.
+
+    A folder of another experiment is refused, and one whose results are those of the same test with other settings.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    origin = origin_of(experiment)
+    if (folder / ORIGIN).exists():
+        known = read_origin(folder)
+        if known.experiment != experiment.name:
+            raise UsageError(
+                f"{folder} holds a run of {known.experiment}, not of {experiment.name}: choose another folder"
+            )
+        changed = [name for name, digest in origin.tests.items() if known.tests.get(name, digest) != digest]
+        # A run that failed before anything was played is begun again.
+        if changed and ((folder / RESULTS).exists() or (folder / PLAYED).exists()):
+            raise UsageError(f"{folder} holds test {changed[0]} with other settings: choose another folder")
+        if known.commit != origin.commit:
+            say(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
+        if not changed and origin.tests.keys() <= known.tests.keys():
+            return
+        more = {"tests": {**known.tests, **origin.tests}, "seeds": {**known.seeds, **origin.seeds}}
+        origin = known.model_copy(update={**more, "versions": {**origin.versions, **known.versions}})
+    partial = folder / f".{ORIGIN}.partial"
+    partial.write_text(origin.model_dump_json(indent=1) + "\n", "utf-8")
+    partial.replace(folder / ORIGIN)
+
+
+def begin_anew(folder: Path) -> str | None:
+    """Take away what other sources answered, but not the worlds; return what they were called, None if nothing was."""
+    if not (folder / ORIGIN).exists() or (known := read_origin(folder).commit) == _commit():
+        return None
+    for name in (ORIGIN, RESULTS):
+        (folder / name).unlink(missing_ok=True)
+    for name in (PLAYED, EXPECTED, TABLES):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return known or "no commit"
+
+
+_WHO = {"engines", "repetitions", "answers", "needs", "only_right"}
+"""What a test may be gone on with otherwise: who is asked, and how often."""
+
+
+def _digests(experiment: Experiment) -> dict[str, str]:
+    """Return by test and what it sweeps what tells whether it asks the same of the same data."""
+    return {
+        _label(test): hashlib.sha256(
+            json.dumps(test.model_dump(mode="json", exclude=_WHO), sort_keys=True).encode()
+        ).hexdigest()[:16]
+        for test in experiment.tests
+    }
+
+
+def _label(test: Test) -> str:
+    return ", ".join([test.name, *(f"{key} {value}" for key, value in test.settings.items())])
+
+
+def _seeds(experiment: Experiment) -> dict[str, int]:
+    """Return the seeds by test, also by what is swept where that changes them; the functional suite has none."""
+    tests = [test for test in experiment.tests if test.measure != "functional"]
+    found: dict[str, set[int]] = {}
+    for test in tests:
+        found.setdefault(test.name, set()).add(test.seed)
+    return {test.name if len(found[test.name]) == 1 else _label(test): test.seed for test in tests}
+
+
+def origin_of(experiment: Experiment) -> Origin:
+    """Return what makes a run repeatable."""
+    seeds = _seeds(experiment)
+    engines = {engine for test in experiment.tests for engine in test.engines}
+    return Origin(
+        experiment=experiment.name,
+        title=experiment.title,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        seed=experiment.seed if len(set(seeds.values())) != 1 else next(iter(seeds.values())),
+        seeds=seeds,
+        settings=experiment.parameters,
+        machine={
+            "system": f"{platform.system()} {platform.release()}",
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count() or 1,
+            "memory_gib": round(psutil.virtual_memory().total / _GIGABYTE, 1),
+            "load": round(os.getloadavg()[0], 2),
+        },
+        versions={"hydrograph": __version__, "python": platform.python_version(), **_versions(engines)},
+        commit=_commit(),
+        published=experiment.published,
+        tests=_digests(experiment),
+    )
+
+
+def _versions(engines: Collection[str]) -> dict[str, str]:
+    """Return the versions of what evaluators and the engines that were asked are made of, where it is there."""
+    found = packages(*_PACKAGES)
+    for engine in sorted(engines):
+        if known(engine) is not None:
+            found |= versions(engine)
+    java = _java()
+    return found if java is None else found | {"java": java}
+
+
+@cache
+def _java() -> str | None:
+    try:
+        return version_of(find_java())
+    except JavaMissingError:
+        return None
+
+
+def _commit() -> str | None:
+    """Return the commit of the sources, None where they are no clone."""
+    here = Path(__file__).parent
+    try:
+        ran = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return ran.stdout.strip() or None

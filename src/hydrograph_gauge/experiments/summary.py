@@ -1,0 +1,129 @@
+"""A run in a few lines: a row for each engine and test, and the line of the gauge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from hydrograph_gauge.engines.verdict import Verdict
+from hydrograph_gauge.results import Absent, Excluded, Functional, Held, Outcome, Window, read
+
+
+@dataclass(slots=True)
+class Tally:
+    """Queries and windows, counted."""
+
+    queries: int = 0
+    windows: int = 0
+    non_empty: int = 0
+    precision: Fraction = Fraction(0)
+    recall: Fraction = Fraction(0)
+    verdicts: Counter[str] | None = None
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Precision and recall over all windows; without windows nothing was judged, and both are 0."""
+        if not self.windows:
+            return 0.0, 0.0
+        return float(self.precision / self.windows), float(self.recall / self.windows)
+
+
+def tally(folders: Iterable[Path], engine: str | None = None) -> dict[tuple[str, str], Tally]:
+    """Return the counts by test and engine."""
+    found: dict[tuple[str, str], Tally] = {}
+    for folder in folders:
+        for record in read(folder):
+            if not isinstance(record, Outcome | Window) or engine not in (None, record.key.engine):
+                continue
+            one = found.setdefault((record.key.test, record.key.engine), Tally(verdicts=Counter()))
+            if isinstance(record, Outcome):
+                one.queries += 1
+                assert one.verdicts is not None
+                one.verdicts[record.verdict] += 1
+                continue
+            one.windows += 1
+            one.non_empty += record.expected > 0
+            one.precision += Fraction(record.precision)
+            one.recall += Fraction(record.recall)
+    return found
+
+
+def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each test and engine."""
+    asked = tally(folders)
+    for (test, engine), one in asked.items():
+        precision, recall = one.means
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in (one.verdicts or {}).items())
+        yield (
+            f"{test}, {engine}: {one.queries} queries ({verdicts}), {one.windows} windows, {one.non_empty} non-empty, "
+            f"precision {precision:.6g}, recall {recall:.6g}"
+        )
+    yield from _origins(folders)
+    passed: dict[str, Counter[bool | None]] = {}
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Functional):
+                passed.setdefault(record.engine, Counter())[record.passed] += 1
+    for engine, counts in passed.items():
+        unable = f", {counts[None]} that it can not be asked" if counts[None] else ""
+        yield f"functional suite, {engine}: {counts[True]} passed, {counts[False]} failed{unable}"
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Held):
+                yield _held_line(record)
+            elif isinstance(record, Excluded):
+                yield f"{record.test}: {record.query} excluded: {record.why}"
+            elif isinstance(record, Absent) and (record.test, record.engine) not in asked:
+                yield f"{record.test}, {record.engine}: left out: {record.why}"
+
+
+def _origins(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the t0 that was found for each engine, and its queries."""
+    queries: dict[tuple[str, str, int], list[str]] = {}
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Outcome) and record.t0 is not None:
+                names = queries.setdefault((record.key.test, record.key.engine, record.t0), [])
+                if record.key.query not in names:
+                    names.append(record.key.query)
+    for (test, engine, t0), names in sorted(queries.items()):
+        yield f"{test}, {engine}: t0 {t0} ms fits best for {', '.join(names)}"
+
+
+def _held_line(held: Held) -> str:
+    """Return the highest rate that was held, and what was wrong at the next one."""
+    settings = "".join(f", {name} {value}" for name, value in held.key.settings.items())
+    above = min((rate for rate, holds in held.tried if not holds), default=None)
+    more = "the highest that was tried" if above is None else f"not {above:,.0f}: {held.why}"
+    return f"{held.key.test}{settings}, {held.key.engine}, {held.key.query}: {held.rate:,.0f} {held.unit} held, {more}"
+
+
+def gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:
+    """Return the line of the gauge for an engine, and whether all it said is right."""
+    total = Tally()
+    ok = True
+    for one in tally(folders, engine).values():
+        total.queries += one.queries
+        total.windows += one.windows
+        total.non_empty += one.non_empty
+        total.precision += one.precision
+        total.recall += one.recall
+        ok = ok and one.verdicts is not None and set(one.verdicts) == {Verdict.OK}
+    precision, recall = total.means
+    line = (
+        f"gauge: {total.queries} queries, {total.windows} windows, {total.non_empty} non-empty, "
+        f"precision {precision:.6g}, recall {recall:.6g}"
+    )
+    exact = total.windows > 0 and total.precision == total.windows and total.recall == total.windows
+    return line, ok and exact
+
+
+def silent(folders: Sequence[Path], tests: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the queries of tests that expect no row in any window."""
+    for folder in folders:
+        for record in read(folder):
+            if isinstance(record, Outcome) and record.key.test in tests and not record.non_empty:
+                yield record.key.test, record.key.query

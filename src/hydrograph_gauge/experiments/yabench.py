@@ -1,0 +1,318 @@
+"""YABench's own files: test directories with `config.json`, and what its runner left in their `results`.
+
+A directory holds `config.json`, `engine.query` and `oracle.query`; its tests override what stands at the top, and
+`vars` fill the texts. The runner writes SG_ (the stream), QR_ (what the engine said), P_ (resources) and ORACLE_ (its
+own verdicts) for each test, with the number of the run behind the name if there are several.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hydrograph.algebra.queries import ContinuousQuery, NamedWindow
+from hydrograph.algebra.windows import TimeWindow
+from hydrograph.errors import DataError, HydrographError, UsageError
+from hydrograph.language import dialect_of, parse, print_query
+from hydrograph.rdf.encoding import decode
+from hydrograph.rdf.terms import Iri, Literal, Term
+from hydrograph.rdf.vocab import XSD_FLOAT
+from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.resources import PERIOD, Sample
+from hydrograph_gauge.experiments.model import Experiment, Test, experiment_of
+from hydrograph_gauge.judge.blocks import Block
+from hydrograph_gauge.oracle.dataset import Row
+from hydrograph_gauge.results import Key, Window
+from hydrograph_gauge.worlds.settings import milliseconds
+
+CONFIG = "config.json"
+_HOLE = re.compile(r"\$\{([A-Za-z_]+)\}")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_TYPED = re.compile(r'"?(.*?)"?\^\^<?([^<>]+)>?')
+_SETTINGS = {
+    "generator": "generator",
+    "stations": "stations",
+    "interval": "interval",
+    "duration": "duration",
+    "min_temp": "min",
+    "max_temp": "max",
+}
+_PROFILES = {"onwindowclose": "yabench-close", "oncontentchange": "yabench-change"}
+_EAGER = "oncontentchange"
+_GIVEN = {*_SETTINGS, "seed", "graceful", "singleresult", "runs", "inputstream"}
+"""What -D may say otherwise; the rest of `config.json` is for YABench's own programs."""
+_KNOWN = {
+    *_GIVEN, "name", "vars", "enginename", "boxplots", "tests", "exec.generator", "exec.engine", "exec.oracle",
+}  # fmt: skip
+_PLAIN = ("engines", "repetitions", "seed")
+"""What -D sets as in any other experiment."""
+_ORACLE_COLUMNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class YabenchTest:
+    """One test of a directory, with what overrides what done."""
+
+    name: str
+    config: Mapping[str, Any]
+    engine_query: str
+    oracle_query: str
+    """As the oracle is asked: a window over the stream that the engine reads, in C-SPARQL."""
+    stream: str
+
+
+def read_directory(folder: Path, given: Mapping[str, str] | None = None) -> list[YabenchTest]:
+    """Return the tests of a directory, or raise DataError; `given` overrides keys and vars of all of them."""
+    config = _json(folder / CONFIG)
+    _check(config, folder)
+    tests = config.get("tests") or [{"name": config.get("name", folder.name)}]
+    texts = {name: _text(folder / name) for name in ("engine.query", "oracle.query")}
+    holes = {hole for text in texts.values() for hole in _HOLE.findall(text)}
+    named = {name for part in (config, *tests) for name in part.get("vars", {})}
+    over = given or {}
+    if unknown := sorted(over.keys() - _GIVEN - holes - named):
+        known = ", ".join(sorted({*_GIVEN, *_PLAIN, *holes, *named}))
+        raise UsageError(f"{folder}: no key or variable {unknown[0]!r} to set with -D; there are {known}")
+    values = {key: _value(value) for key, value in over.items() if key in _GIVEN}
+    if "inputstream" in over:  # what the user names starts from where the user is
+        values["inputstream"] = str(Path(over["inputstream"]).resolve())
+    variables = {key: value for key, value in over.items() if key not in _GIVEN}
+    found = []
+    for test in tests:
+        _check(test, folder)
+        merged = {**config, **test, **values}
+        merged["vars"] = {**config.get("vars", {}), **test.get("vars", {}), **variables}
+        merged.pop("tests", None)
+        for flag in ("graceful", "singleresult"):
+            _flag(merged, flag)
+        engine, oracle = (_filled(folder / name, text, merged["vars"]) for name, text in texts.items())
+        try:
+            stream = _stream(parse(engine))
+            text = print_query(_windowed(parse(oracle, "sparql"), stream, merged["vars"]), "csparql")
+        except HydrographError as error:
+            raise DataError(f"{folder}, test {test['name']}: {error}") from error
+        found.append(YabenchTest(test["name"], merged, engine, text, stream.value))
+    return found
+
+
+def _stream(query: ContinuousQuery) -> Iri:
+    streams = {window.stream for window in query.windows}
+    if len(streams) != 1:
+        raise DataError(f"engine.query: expected one stream, got {len(streams)}")
+    return streams.pop()
+
+
+def _windowed(query: ContinuousQuery, stream: Iri, given: Mapping[str, Any]) -> ContinuousQuery:
+    """Return a plain query as one over a window of the stream."""
+    if missing := [name for name in ("WSIZE", "WSLIDE") if name not in given]:
+        raise DataError(f"no {missing[0]} in the vars of {CONFIG}")
+    size, slide = (milliseconds(str(given[name])) for name in ("WSIZE", "WSLIDE"))
+    assert isinstance(size, int)
+    assert isinstance(slide, int)
+    return replace(query, windows=(NamedWindow(None, stream, TimeWindow(size, slide)),))
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{file}: no such file") from None
+    except ValueError as error:
+        raise DataError(f"{file}: expected JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{file}: expected a JSON object")
+    return found
+
+
+def _check(config: Mapping[str, Any], folder: Path) -> None:
+    if unknown := sorted(config.keys() - _KNOWN):
+        raise UsageError(f"{folder / CONFIG}: unknown key {unknown[0]!r}; known are {', '.join(sorted(_KNOWN))}")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror}") from None
+
+
+def _value(text: str) -> Any:
+    """Return what a text of -D says in JSON, or the text itself.
+
+    >>> _value("50"), _value("false"), _value("30s")
+    (50, False, '30s')
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _flag(config: Mapping[str, Any], key: str) -> bool:
+    """Return whether a key is true; what is not said is false."""
+    value = config.get(key, False)
+    said = _value(value.lower()) if isinstance(value, str) else value
+    if not isinstance(said, bool):
+        raise UsageError(f"{CONFIG}: expected {key} to be true or false, got {value!r}")
+    return said
+
+
+def _filled(file: Path, text: str, values: Mapping[str, Any]) -> str:
+    if missing := [name for name in _HOLE.findall(text) if name not in values]:
+        raise DataError(f"{file}: no value for ${{{missing[0]}}} in the vars of {CONFIG}")
+    return _HOLE.sub(lambda hole: str(values[hole[1]]), text)
+
+
+def read_yabench(folder: Path, given: Sequence[str] = (), *, only: Sequence[str] = ()) -> Experiment:
+    """Return the tests of a directory as an experiment; -D sets engines, keys of `config.json`, and variables."""
+    raw: dict[str, Any] = {"title": folder.name, "about": f"YABench's tests of {folder.name}", "test": []}
+    if wrong := [text for text in given if "=" not in text]:
+        raise UsageError(f"expected key=value, got {wrong[0]!r}")
+    plain = [text for text in given if text.partition("=")[0] in _PLAIN]
+    changed = dict(text.partition("=")[::2] for text in given if text not in plain)
+    asked = next((text.partition("=")[2].split(",") for text in reversed(plain) if text.startswith("engines=")), None)
+    engines = Test.model_fields["engines"].default if asked is None else asked
+    for test in read_directory(folder, changed):
+        config = test.config
+        raw["test"].append(
+            {
+                "name": test.name,
+                "repetitions": int(config.get("runs", 1)),
+                "seed": int(config.get("seed", 1024)),
+                "world": _world(config, test, folder),
+                "queries": {
+                    "texts": {"query": test.oracle_query},
+                    "engine_texts": {e: {"query": test.engine_query} for e in engines if _reads(e, test.engine_query)},
+                },
+                "play": {"pace": "event-time"},
+                "oracle": {"profile": profile_named(config), "gracious": is_gracious(config)},
+            }
+        )
+    return experiment_of(folder.name, raw, plain, only=only)
+
+
+def _reads(engine: str, text: str) -> bool:
+    """Tell whether an engine reads the language of a text; Hydrograph reads all of them."""
+    found = registry.engine(engine)
+    return found.name.startswith("hydrograph") or (found.words is None and found.dialect == dialect_of(text).name)
+
+
+def is_gracious(config: Mapping[str, Any]) -> bool:
+    """Return whether the borders that an engine used are looked for."""
+    return _flag(config, "graceful")
+
+
+def is_single(config: Mapping[str, Any]) -> bool:
+    """Return whether YABench's own oracle would take an answer that is too much for the next one expected."""
+    return _flag(config, "singleresult")
+
+
+def is_eager(config: Mapping[str, Any]) -> bool:
+    """Return whether an engine is expected to answer whenever the content changes, whatever it is called."""
+    return profile_named(config) == _PROFILES[_EAGER]
+
+
+def _world(config: Mapping[str, Any], test: YabenchTest, folder: Path) -> dict[str, Any]:
+    if "inputstream" in config:
+        return {"streams": {test.stream: str((folder / config["inputstream"]).resolve())}, "format": "yabench"}
+    settings = {ours: config[theirs] for theirs, ours in _SETTINGS.items() if theirs in config}
+    return {"name": "sensors", "settings": {"static": False, "faithful": True, **settings}}
+
+
+def profile_named(config: Mapping[str, Any]) -> str:
+    """Return the habits that the reports of a test are expected by."""
+    policy = config.get("vars", {}).get("WPOLICY", "onwindowclose")
+    if policy not in _PROFILES:
+        raise UsageError(f"{CONFIG}: expected WPOLICY to be one of {', '.join(_PROFILES)}, got {policy!r}")
+    return _PROFILES[policy]
+
+
+def read_answers_file(file: Path) -> tuple[tuple[str, ...], list[Block]]:
+    """Return the variables and the answers of a QR_ file; times count from the start that its first line tells."""
+    lines = file.read_text("utf-8").splitlines()
+    if not lines or not lines[0].strip().isdigit():
+        raise DataError(f"{file}, line 1: expected the time of the start in milliseconds")
+    start = int(lines[0])
+    variables: tuple[str, ...] = tuple(lines[1].split("\t")) if len(lines) > 1 else ()
+    blocks: list[Block] = []
+    for number, line in enumerate(lines[2:], start=3):
+        if line.strip().isdigit() and "\t" not in line and len(line.strip()) == len(lines[0].strip()):
+            blocks.append(Block(float(int(line) - start), Counter()))
+        elif line:
+            row = _row(line, file, number)
+            if not blocks or len(row) != len(variables):
+                raise DataError(f"{file}, line {number}: expected {len(variables)} values behind a time, got {line!r}")
+            blocks[-1].rows[row] += 1
+    return variables, blocks
+
+
+def _row(line: str, file: Path, number: int) -> Row:
+    try:
+        return tuple(_term(text) for text in line.split("\t"))
+    except HydrographError as error:
+        raise DataError(f"{file}, line {number}: {error}") from None
+
+
+def _term(text: str) -> Term | None:
+    """Return a term as engines print it: IRIs with or without brackets, literals with or without quotes.
+
+    Numbers without a type are floats, as in YABench's streams.
+
+    >>> _term('"62.0"^^http://www.w3.org/2001/XMLSchema#float') == _term("62.0")
+    True
+    >>> _term("http://knoesis.wright.edu/ssw/System_A1")
+    Iri(value='http://knoesis.wright.edu/ssw/System_A1')
+    """
+    text = text.strip()
+    if not text or text == "null":
+        return None
+    if typed := _TYPED.fullmatch(text):
+        return Literal(typed[1], typed[2])
+    if _NUMBER.fullmatch(text):
+        return Literal(text, XSD_FLOAT)
+    if text.startswith(("<", "_:", '"')):
+        return decode(text)
+    return Iri(text) if "://" in text else Literal(text)
+
+
+def read_performance(file: Path) -> tuple[str, list[Sample]]:
+    """Return the engine's name and its resources from a P_ file: a row each half second."""
+    lines = file.read_text("utf-8").splitlines()
+    samples: list[Sample] = []
+    cpu = 0.0
+    for number, row in enumerate(csv.DictReader(lines[1:])):
+        try:
+            cpu += float(row["cpu_percent"]) / 100 * PERIOD
+            samples.append(Sample(number * PERIOD, float(row["rss_mem"]), cpu, int(float(row["threads"]))))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{file}, line {number + 3}: expected rss_mem, cpu_percent, threads: {error}") from None
+    return lines[0].strip() if lines else "", samples
+
+
+def read_verdicts(file: Path, key: Key) -> Iterator[Window]:
+    """Yield the verdicts of an ORACLE_ file."""
+    with file.open(encoding="utf-8", newline="") as opened:
+        for number, row in enumerate(csv.reader(opened), start=1):
+            if not row:
+                continue
+            if len(row) != _ORACLE_COLUMNS:
+                raise DataError(f"{file}, line {number}: expected {_ORACLE_COLUMNS} values, got {len(row)}")
+            precision, recall, actual, expected, triples, start, end, delay = map(float, row)
+            yield Window(
+                key=key,
+                t=int(end),
+                open=int(start),
+                close=int(end),
+                content=int(triples),
+                expected=int(expected),
+                actual=int(actual),
+                precision=precision,
+                recall=recall,
+                delay=delay,
+            )

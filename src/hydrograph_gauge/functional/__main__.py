@@ -1,0 +1,59 @@
+"""The functional suite on engines, as a matrix: python -m hydrograph_gauge.functional ENGINE..."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydrograph.errors import HydrographError
+from hydrograph_gauge.engines.registry import names
+from hydrograph_gauge.functional.cases import CASES
+from hydrograph_gauge.functional.suite import functional
+from hydrograph_gauge.functional.w3c import w3c
+from hydrograph_gauge.results import Functional
+
+_MARKS = {True: "pass", False: "FAIL", None: "-"}
+
+
+def matrix(found: Sequence[Functional]) -> str:
+    """Return the tests by engines, then how many of each group an engine passes of those that it can be asked."""
+    engines = list(dict.fromkeys(each.engine for each in found))
+    tests = list(dict.fromkeys((each.group, each.name) for each in found))
+    cells = {(each.group, each.name, each.engine): _MARKS[each.passed] for each in found}
+    lines = [("", "", *engines)]
+    lines += [(*test, *(cells.get((*test, engine), "") for engine in engines)) for test in tests]
+    for group in dict.fromkeys(group for group, _ in tests):
+        sums = []
+        for engine in engines:
+            asked = [each.passed for each in found if (each.group, each.engine) == (group, engine)]
+            sums.append(f"{asked.count(True)} of {len(asked) - asked.count(None)}")
+        lines.append((group, "passed", *sums))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(shown) + "\n"
+
+
+def main() -> None:
+    """Run the suite and print the matrix, and why tests failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engines", nargs="+", metavar="ENGINE", help=", ".join(names()))
+    parser.add_argument(
+        "--w3c", type=Path, help="the folder of the W3C's rdf-tests, for their SELECT tests in a window"
+    )
+    given = parser.parse_args()
+    try:
+        cases = [*CASES, *(w3c(given.w3c) if given.w3c else ())]
+        found = [each for engine in given.engines for each in functional(engine, cases)]
+    except HydrographError as error:
+        sys.stderr.write(f"functional: {error}\n")
+        sys.exit(error.exit_code)
+    sys.stdout.write(matrix(found))
+    for each in found:
+        if each.words:
+            sys.stdout.write(f"{each.engine}: {each.group}, {each.name}: {' '.join(each.words.split())}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The cases of the suite, by group: R2R, R2S, S2R, and the two experiments of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hydrograph_gauge.functional.case import Case
+
+_WHOLE = "FROM NAMED WINDOW :w ON :s [RANGE 10UNITS STEP 10UNITS]"
+_PEOPLE = """
+1 ann knows bob
+1 ann age 42
+2 bob knows cid
+2 bob age 17
+3 cid knows ann
+3 cid mail "c@ex.org"
+4 dora age 42
+5 dora mail "d@ex.org"
+6 ann in r1
+6 bob in r1
+7 r1 part house
+7 house part town
+"""
+
+
+def _r2r(name: str, select: str, where: str, rows: tuple[str, ...], rest: str = "") -> Case:
+    text = f"SELECT {select} {_WHOLE} WHERE {{ WINDOW :w {{ {where} }} }} {rest}".strip()
+    return Case("R2R", name, text, {"s": _PEOPLE}, answers={10: rows})
+
+
+R2R = (
+    _r2r("one pattern", "?p", "?p :age 42", ("ann", "dora")),
+    _r2r("join", "?a ?c", "?a :knows ?b . ?b :knows ?c", ("ann cid", "bob ann", "cid bob")),
+    _r2r("star", "?p ?n ?f", "?p :age ?n . ?p :knows ?f", ("ann 42 bob", "bob 17 cid")),
+    _r2r("FILTER", "?p", "?p :age ?n FILTER(?n > 20)", ("ann", "dora")),
+    _r2r("FILTER of texts", "?p", '?p :mail ?m FILTER(STRSTARTS(?m, "c"))', ("cid",)),
+    _r2r("OPTIONAL", "?p ?m", "?p :knows ?f OPTIONAL { ?p :mail ?m }", ("ann -", "bob -", 'cid "c@ex.org"')),
+    _r2r("UNION", "?p", "{ ?p :age 17 } UNION { ?p :mail ?m }", ("bob", "cid", "dora")),
+    _r2r("MINUS", "?p", "?p :age ?n MINUS { ?p :knows ?f }", ("dora",)),
+    _r2r("EXISTS", "?p", "?p :age ?n FILTER EXISTS { ?p :mail ?m }", ("dora",)),
+    _r2r("NOT EXISTS", "?p", "?p :knows ?f FILTER NOT EXISTS { ?p :age ?n }", ("cid",)),
+    _r2r("VALUES", "?p ?n", "VALUES ?p { :ann :cid } ?p :age ?n", ("ann 42",)),
+    _r2r("BIND", "?p ?next", "?p :age ?n BIND(?n + 1 AS ?next)", ("ann 43", "bob 18", "dora 43")),
+    _r2r("DISTINCT", "DISTINCT ?n", "?p :age ?n", ("17", "42")),
+    _r2r("COUNT", "(COUNT(*) AS ?many)", "?p :age ?n", ("3",)),
+    _r2r("GROUP BY", "?n (COUNT(?p) AS ?many)", "?p :age ?n", ("17 1", "42 2"), "GROUP BY ?n"),
+    _r2r("HAVING", "?n", "?p :age ?n", ("42",), "GROUP BY ?n HAVING(COUNT(?p) > 1)"),
+    _r2r("SUM, MIN, MAX", "(SUM(?n) AS ?s) (MIN(?n) AS ?a) (MAX(?n) AS ?z)", "?p :age ?n", ("101 17 42",)),
+    _r2r("ORDER BY, LIMIT", "?p ?n", "?p :age ?n", ("bob 17",), "ORDER BY ?n LIMIT 1"),
+    _r2r("subquery", "?p ?top", "?p :age ?top { SELECT (MAX(?n) AS ?top) { ?q :age ?n } }", ("ann 42", "dora 42")),
+    _r2r("path", "?place", ":ann :in/:part+ ?place", ("house", "town")),
+    _r2r("nothing", "?p", "?p :age 99", ()),
+)
+
+_FIVE = "\n".join(f"{t} e{t} at p{t}" for t in range(1, 6))
+_IDENTITY = "FROM NAMED WINDOW :w ON :s [RANGE 3UNITS STEP 1UNITS] WHERE { WINDOW :w { ?x :at ?y } }"
+_R2S: dict[str, dict[int, tuple[int, ...]]] = {
+    "Rstream": {3: (1, 2), 4: (1, 2, 3), 5: (2, 3, 4), 6: (3, 4, 5), 7: (4, 5), 8: (5,)},
+    "Istream": {3: (1, 2), 4: (3,), 5: (4,), 6: (5,)},
+    "Dstream": {5: (1,), 6: (2,), 7: (3,), 8: (4,), 9: (5,)},
+}
+
+
+def _r2s() -> Iterator[Case]:
+    for operator, reports in _R2S.items():
+        rows = {t: tuple(f"e{n} p{n}" for n in numbers) for t, numbers in reports.items()}
+        text = f"REGISTER {operator.upper()} :out AS SELECT ?x ?y {_IDENTITY}"
+        yield Case("R2S", operator, text, {"s": _FIVE}, answers=rows)
+
+
+_SPREAD = "\n".join(f"{t} e{t} at p{t % 2}" for t in (0, 2, 4, 5, 7, 9, 10, 14, 15))
+_OTHER = "\n".join(f"{t} f{t} at p{t % 2}" for t in (1, 5, 6, 11, 14))
+_ROOMS = "p0 in north\np1 in south"
+_WINDOWS = {"tumbling": (5, 5), "sliding": (5, 2), "with gaps": (2, 5)}
+
+
+def _s2r() -> Iterator[Case]:
+    """Content by identity; by join and count, where there is no Rstream; several windows and streams; static data."""
+    for name, (width, slide) in _WINDOWS.items():
+        window = f"FROM NAMED WINDOW :w ON :s [RANGE {width}UNITS STEP {slide}UNITS]"
+        alone = {"s": _SPREAD}
+        content = "WINDOW :w { ?x :at ?y }"
+        yield Case("S2R", f"{name}, identity", f"SELECT ?x ?y {window} WHERE {{ {content} }}", alone)
+        pairs = "WINDOW :w { ?x :at ?y . ?z :at ?y }"
+        yield Case("S2R", f"{name}, join", f"SELECT ?x ?z {window} WHERE {{ {pairs} }}", alone)
+        yield Case("S2R", f"{name}, count", f"SELECT (COUNT(*) AS ?n) {window} WHERE {{ {content} }}", alone)
+        text = f"SELECT ?x ?r {window} WHERE {{ {content} ?y :in ?r }}"
+        yield Case("S2R", f"{name}, static data", text, alone, _ROOMS)
+        second = f"FROM NAMED WINDOW :v ON :other [RANGE {width}UNITS STEP {slide}UNITS]"
+        both = f"SELECT ?x ?z {window} {second} WHERE {{ WINDOW :w {{ ?x :at ?y }} WINDOW :v {{ ?z :at ?y }} }}"
+        yield Case("S2R", f"{name}, two streams", both, {"s": _SPREAD, "other": _OTHER})
+        joined = f"{both.removesuffix('}')} ?y :in ?r }}".replace("SELECT ?x ?z", "SELECT ?x ?z ?r")
+        yield Case("S2R", f"{name}, two streams, static data", joined, {"s": _SPREAD, "other": _OTHER}, _ROOMS)
+    wide = "FROM NAMED WINDOW :long ON :s [RANGE 10UNITS STEP 5UNITS]"
+    narrow = "FROM NAMED WINDOW :short ON :s [RANGE 5UNITS STEP 5UNITS]"
+    text = f"SELECT ?x ?z {wide} {narrow} WHERE {{ WINDOW :long {{ ?x :at ?y }} WINDOW :short {{ ?z :at ?y }} }}"
+    yield Case("S2R", "two windows of one stream", text, {"s": _SPREAD})
+
+
+_CHANGES = ((1, "m1", "r1"), (3, "m2", "r1"), (12, "m1", "r2"), (15, "m2", "r2"))
+_MEETINGS = {0: {10: "r1", 20: "r2"}, 1: {10: "r1", 20: "r2"}, 2: {20: "r2"}, 3: {}, 4: {}, 5: {}, 6: {10: "r2"}}
+"""Table 1: the room in which m1 and m2 meet, by t0 and by the close of a window after it."""
+
+
+def _experiment_1() -> Iterator[Case]:
+    """Windows of 10 at every t0: the stream is moved instead, so that its elements lie as they would."""
+    text = f"SELECT ?room {_WHOLE} WHERE {{ WINDOW :w {{ :m1 :detectedAt ?room . :m2 :detectedAt ?room }} }}"
+    for t0, meetings in _MEETINGS.items():
+        lines = [f"{t + 10 - t0} {mover} detectedAt {room}" for t, mover, room in _CHANGES if t >= t0]
+        rows = {t + 10: (room,) for t, room in meetings.items()}
+        yield Case("Experiment 1", f"t0 = {t0}", text, {"s": "\n".join(lines)}, answers=rows)
+
+
+_MOVERS = "0 m1 detectedAt r1\n5 m2 detectedAt r2\n10 m3 detectedAt r1\n15 m4 detectedAt r2"
+_SHORT = "FROM NAMED WINDOW :w ON :s [RANGE 3UNITS STEP 3UNITS]"
+_TOGETHER = "?p1 :detectedAt ?room . ?p2 :detectedAt ?room"
+
+EXPERIMENT_2 = (
+    Case(
+        "Experiment 2",
+        "query A: two in one room",
+        f"SELECT ?room {_SHORT} WHERE {{ WINDOW :w {{ {_TOGETHER} FILTER(?p1 != ?p2) }} }}",
+        {"s": _MOVERS},
+        answers={},
+    ),
+    Case(
+        "Experiment 2",
+        "query B: everybody with himself",
+        f"SELECT ?p1 ?p2 ?room {_SHORT} WHERE {{ WINDOW :w {{ {_TOGETHER} }} }}",
+        {"s": _MOVERS},
+        answers={3: ("m1 m1 r1",), 6: ("m2 m2 r2",), 12: ("m3 m3 r1",), 18: ("m4 m4 r2",)},
+    ),
+)
+
+CASES: tuple[Case, ...] = (*R2R, *_r2s(), *_s2r(), *_experiment_1(), *EXPERIMENT_2)

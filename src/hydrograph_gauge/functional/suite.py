@@ -1,0 +1,222 @@
+"""Runs the suite on an engine: every case at once in one process, and each alone where that process did not live."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from hydrograph.algebra.nodes import Values
+from hydrograph.algebra.queries import ContinuousQuery, Select
+from hydrograph.errors import UnsupportedError
+from hydrograph.rdf.nquads import term_text
+from hydrograph.rdf.terms import Iri
+from hydrograph.temporal import Instant
+from hydrograph.windows.profile import RSPQL, Profile
+from hydrograph.windows.stream import Element
+from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.process import Limits
+from hydrograph_gauge.engines.session import Played, Question, Task, run
+from hydrograph_gauge.engines.verdict import Outcome, Phase, Verdict
+from hydrograph_gauge.functional.cases import CASES
+from hydrograph_gauge.judge.blocks import Block
+from hydrograph_gauge.oracle.compare import Difference, compare, row_text
+from hydrograph_gauge.oracle.dataset import Row, StaticData
+from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.player import AsFastAsTaken, ByEventTime, Pace
+from hydrograph_gauge.results import Functional
+
+_DIED = {Verdict.CRASH, Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY}
+_LIMITS = Limits(seconds=120)
+
+
+class Test(Protocol):
+    """A case, ours or the W3C's."""
+
+    @property
+    def group(self) -> str:
+        """The column of the matrix."""
+
+    @property
+    def name(self) -> str:
+        """The row of the matrix."""
+
+    @property
+    def static(self) -> str:
+        """What tells its static data from that of others."""
+
+    def query(self) -> ContinuousQuery:
+        """Return what is asked."""
+
+    def elements(self, *, by_clock: bool = False) -> Mapping[Iri, tuple[Element, ...]]:
+        """Return the streams."""
+
+    def static_data(self) -> StaticData:
+        """Return the static data."""
+
+    def expected(self) -> Mapping[Instant, Counter[Row]] | None:
+        """Return the answers by the time of their report, where they are known."""
+
+    def until(self) -> Instant:
+        """Return the time of the last report that is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A case as an engine is asked it: its streams have names of their own, so that all cases can run at once."""
+
+    case: Test
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"q{self.number}"
+
+    def query(self) -> ContinuousQuery:
+        query = self.case.query()
+        windows = tuple(replace(window, stream=self._own(window.stream)) for window in query.windows)
+        return replace(query, windows=windows)
+
+    def streams(self, *, by_clock: bool) -> dict[Iri, tuple[Element, ...]]:
+        return {self._own(name): each for name, each in self.case.elements(by_clock=by_clock).items()}
+
+    def _own(self, stream: Iri) -> Iri:
+        return Iri(f"{stream.value}-{self.number}")
+
+
+def functional(engine: str, cases: Sequence[Test] = CASES, limits: Limits = _LIMITS) -> Iterator[Functional]:
+    """Yield how an engine does in each case; a case that its language has no words for can not be asked."""
+    asked = [_Asked(case, number) for number, case in enumerate(cases)]
+    texts: dict[int, str] = {}
+    for each in asked:
+        try:
+            texts[each.number] = registry.text(engine, each.query())
+        except UnsupportedError as error:
+            yield _record(engine, each.case, None, str(error))
+    able = [each for each in asked if each.number in texts]
+    with tempfile.TemporaryDirectory(prefix="functional-") as folder:
+        for batch in _batches(able):
+            yield from _answered(engine, batch, texts, Path(folder), limits)
+
+
+def _batches(asked: Sequence[_Asked]) -> Iterator[list[_Asked]]:
+    """Put cases together that have the same static data: an engine has only one set of it."""
+    by_static: dict[str, list[_Asked]] = {}
+    for each in asked:
+        by_static.setdefault(each.case.static, []).append(each)
+    yield from by_static.values()
+
+
+def _answered(
+    engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits
+) -> Iterator[Functional]:
+    played = _played(engine, batch, texts, folder, limits)
+    if len(batch) > 1 and any(outcome.verdict in _DIED for outcome in played.outcomes.values()):
+        for each in batch:  # one of them is to blame, and the others must not suffer
+            yield from _answered(engine, [each], texts, folder, limits)
+        return
+    for each in batch:
+        yield _judged(engine, each.case, played.blocks[each.key], played.outcomes.get(each.key))
+
+
+def _played(engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits) -> Played:
+    by_clock = registry.engine(engine).by_clock
+    streams = {name: elements for each in batch for name, elements in each.streams(by_clock=by_clock).items()}
+    pace: Pace = ByEventTime() if by_clock else AsFastAsTaken()
+    static: dict[str | None, str] = {}
+    if batch[0].case.static:
+        file = folder / "static.nt"
+        triples = batch[0].case.static_data().default
+        lines = (f"{term_text(t.subject)} {term_text(t.predicate)} {term_text(t.object)} .\n" for t in triples)
+        file.write_text("".join(sorted(lines)), "utf-8")
+        static[None] = str(file)
+    questions = {each.key: Question(texts[each.number], _variables(each.query())) for each in batch}
+    return run(registry.command(engine), Task(questions, streams, dict.fromkeys(streams, pace), static), limits)
+
+
+def _variables(query: ContinuousQuery) -> tuple[str, ...]:
+    assert isinstance(query.form, Select)
+    return tuple(variable.name for variable in query.form.variables)
+
+
+def _judged(engine: str, case: Test, blocks: Sequence[Block], outcome: Outcome | None) -> Functional:
+    if outcome is not None and outcome.verdict is not Verdict.NO_ANSWER:
+        able = outcome.phase is Phase.EXECUTION or outcome.verdict is Verdict.RUNTIME_ERROR
+        return _record(engine, case, False if able else None, f"{outcome.verdict}: {outcome.words}")
+    known = registry.engine(engine)
+    try:
+        expects = due(case, known.profile, by_clock=known.by_clock)
+    except UnsupportedError as error:  # its windows are not those of the case, and what they answer is left to chance
+        return _record(engine, case, None, str(error))
+    if known.eager:
+        wrong = row_by_row(expects, blocks, case.until())
+    else:
+        wrong = difference(expects, blocks, case.until(), by_clock=known.by_clock)
+    return _record(engine, case, not wrong, wrong)
+
+
+def due(case: Test, profile: Profile, *, by_clock: bool) -> dict[Instant, Counter[Row]]:
+    """Return what is to be answered, with the windows that have nothing to say where the engine reports those."""
+    elements = case.elements(by_clock=by_clock)
+    by_hand = case.expected()
+    if by_hand is not None and profile == RSPQL:
+        # When there is a report does not depend on what is asked; not all of that could be foreseen, such as BNODE.
+        anything = replace(case.query(), pattern=Values((), ()))
+        reports = expected(anything, elements, profile=profile, evaluator=lambda _, __: ())
+        return {report.t: Counter[Row]() for report in reports} | dict(by_hand)
+    found: dict[Instant, Counter[Row]] = {}
+    for report in expected(case.query(), elements, case.static_data(), profile=profile):
+        found[report.t] = found.get(report.t, Counter()) + report.rows
+    return found
+
+
+def difference(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant, *, by_clock: bool) -> str:
+    """Return what is wrong up to a time, nothing if all is right. Answers that name no time are taken in order.
+
+    An empty report differs from silence, where times tell which reports came.
+    """
+    said = [block for block in blocks if block.rows]
+    if not by_clock and all(block.t is not None for block in said):
+        times = Counter(block.t for block in said)
+        if again := [t for t, count in times.items() if count > 1]:
+            return f"answered {times[again[0]]} times at {again[0]} ms"
+        found = {block.t: block.rows for block in said if block.t is not None}
+        for t in sorted(t for t in due.keys() | found.keys() if t <= until):
+            if wrong := compare(due.get(t, Counter()), found.get(t, Counter())):
+                return f"at {t} ms: {_first_line(str(wrong))}"
+        came = {block.t for block in blocks}
+        silent = [t for t, rows in due.items() if t <= until and not rows and t not in came]
+        return f"silent at {silent[0]} ms, where an empty report was due" if silent and None not in came else ""
+    wanted = [rows for rows in due.values() if rows]
+    needed = sum(t <= until for t, rows in due.items() if rows)
+    # A clock goes on when a stream is over; other engines may answer once more when they are told so.
+    for number, block in enumerate(said[:needed] if by_clock else said):
+        if number > len(wanted):
+            return f"more answers than the {len(wanted)} that were due, such as {row_text(next(iter(block.rows)))}"
+        if number < needed and (wrong := compare(wanted[number], block.rows)):
+            return f"answer {number + 1}: {_first_line(str(wrong))}"
+    return f"{len(said)} answers with rows where {needed} were due" if len(said) < needed else ""
+
+
+def row_by_row(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant) -> str:
+    """Return what is wrong with an engine that says each row as soon as it can: in how many answers is its own affair.
+
+    Rows that are due after the time may come, and need not.
+    """
+    wanted = sum((rows for t, rows in due.items() if t <= until), Counter[Row]())
+    later = sum((rows for t, rows in due.items() if t > until), Counter[Row]())
+    found = compare(wanted, sum((block.rows for block in blocks), Counter[Row]()))
+    wrong = Difference(found.missing, compare(later, found.extra).extra)
+    return _first_line(str(wrong)) if wrong else ""
+
+
+def _first_line(text: str) -> str:
+    lines = text.splitlines()
+    return lines[0] + (f" and {len(lines) - 1} more" if len(lines) > 1 else "")
+
+
+def _record(engine: str, case: Test, passed: bool | None, words: str) -> Functional:  # noqa: FBT001
+    return Functional(engine=engine, group=case.group, name=case.name, passed=passed, words=words[:300])

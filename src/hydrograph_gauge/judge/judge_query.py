@@ -1,0 +1,268 @@
+"""One query on one engine, judged: what became of it as a whole, and window by window.
+
+`judge` is all that an experiment calls. Evidence is what the query was asked over; it is given as a function because
+only wrong answers ask for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from statistics import median, quantiles
+
+from hydrograph.temporal import Interval
+from hydrograph_gauge.engines.resources import slope
+from hydrograph_gauge.engines.verdict import Phase, Verdict
+from hydrograph_gauge.judge import match_content_change as eager
+from hydrograph_gauge.judge.blame import COST, EXPLAINED, ROWS, WINDOWS, blame
+from hydrograph_gauge.judge.diagnose import diagnose, ended
+from hydrograph_gauge.judge.evidence import Evidence, Held, Moved
+from hydrograph_gauge.judge.faults import Fault
+from hydrograph_gauge.judge.judge_input import Due, Said, Trial, row_text
+from hydrograph_gauge.judge.pairing import contiguous, paired
+from hydrograph_gauge.judge.recover_borders import recover
+from hydrograph_gauge.judge.row_compare import score_texts, terms_of
+from hydrograph_gauge.judge.score import Score
+from hydrograph_gauge.judge.search_budget import BUDGET, Grace
+from hydrograph_gauge.judge.second_opinion import ORACLE_ERROR, Opinions
+from hydrograph_gauge.oracle.arbiter import Verdict as Opinion
+from hydrograph_gauge.oracle.compare import Difference
+from hydrograph_gauge.oracle.dataset import Row
+from hydrograph_gauge.results import Blame, Outcome, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the judge says: records for the file of results, and the faults as they are known to programs."""
+
+    outcome: Outcome
+    windows: tuple[Window, ...]
+    faults: tuple[Fault, ...]
+
+
+Judged = tuple[Due | None, Said | None, Score]
+
+
+def judge(
+    trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False, budget: int = BUDGET
+) -> Judgement:
+    """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those.
+
+    The verdict stays that of the borders that were due. `budget` is what the search may cost.
+    """
+    grace = Grace(evidence, gracious=gracious, budget=budget)
+    if trial.slide is not None:
+        matched = eager.matched(trial)
+        faults = [*ended(trial), *eager.faults(trial, matched)]
+        slides = eager.windows(trial, matched, grace)
+        wrong = len(matched.missing), len(matched.extra)
+        return _whole(trial, slides, faults, wrong, tuple(grace.notes()), (matched.precision, matched.recall))
+    found, outside = (paired(trial.due, trial.said), 0) if trial.t0 is None else contiguous(trial.due, trial.said)
+    pairs = [
+        (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
+        for due, said in found
+        if said is not None or due is None or trial.last is None or due.t <= trial.last
+    ]
+    notes = [f"{outside} reports before the first answer or behind the last are not asked for"] if outside else []
+    opinions = Opinions(grace.evidence, trial.static)
+    settled = _settled(pairs, opinions)
+    differences = {place: pairs[place][2] for place, opinion in settled.items() if opinion is Opinion.ORACLE_ERROR}
+    for place, score in differences.items():
+        due, said, _ = pairs[place]
+        pairs[place] = due, said, Score(score.actual, score.actual, Difference())
+    faults = diagnose(trial, pairs, grace.evidence)
+    moved = next((fault.moved for fault in faults if fault.moved is not None), None)
+    shown = 0
+    windows = []
+    before: Due | None = None
+    for place, (due, said, score) in enumerate(pairs):
+        look = grace.evidence() if not score.right and shown < WINDOWS else None
+        shown += look is not None
+        used, graced = None, score
+        if due is not None and said is not None and not score.right:
+            used, graced = _used(grace, due, said, before) or (_moved(due, moved), score)
+        window = _window(trial, due, said, graced, used, look)
+        windows.append(_with_opinion(window, settled.get(place), differences.get(place)))
+        before = due or before
+    missing = sum(score.difference.missing.total() for _, _, score in pairs)
+    extra = sum(score.difference.extra.total() for _, _, score in pairs)
+    return _whole(trial, windows, faults, (missing, extra), (*notes, *opinions.notes(), *grace.notes()))
+
+
+def _settled(pairs: Sequence[Judged], opinions: Opinions) -> dict[int, Opinion]:
+    """Return what rdflib says about wrong answers, by their places."""
+    found: dict[int, Opinion] = {}
+    before: Due | None = None
+    for place, (due, said, score) in enumerate(pairs):
+        if due is not None and said is not None and not score.right:
+            opinion = opinions.of(due, said, before)
+            if opinion is not None:
+                found[place] = opinion
+        before = due or before
+    return found
+
+
+def _with_opinion(window: Window, opinion: Opinion | None, difference: Score | None) -> Window:
+    """Return a window with what rdflib says; where the oracle is wrong, with what that finds wrong."""
+    if opinion is None:
+        return window
+    update: dict[str, object] = {"opinion": opinion.value}
+    if difference is not None:
+        rows = difference.difference
+        update["missing"] = tuple(Blame(row=row_text(row)) for row in _first(rows.missing))
+        update["extra"] = tuple(Blame(row=row_text(row)) for row in _first(rows.extra))
+    return window.model_copy(update=update)
+
+
+def _window(
+    trial: Trial, due: Due | None, said: Said | None, score: Score, used: Interval | None, evidence: Evidence | None
+) -> Window:
+    difference = score.difference
+    if due is None:
+        return Window(
+            key=trial.key,
+            t=None,
+            expected=0,
+            actual=score.actual,
+            precision=float(score.precision),
+            recall=float(score.recall),
+            extra=tuple(Blame(row=row_text(row)) for row in _first(difference.extra)),
+        )
+    since = trial.due_at(due) if trial.due_at is not None else None
+    content = due.content
+    if evidence is not None and content is None:
+        content = len(evidence.held(evidence.elements(due.t, due.seq)))
+    wide = Moved() if evidence is None else Moved(-evidence.width, evidence.width)
+    return Window(
+        key=trial.key,
+        t=due.t,
+        open=due.open,
+        close=due.close,
+        used_open=used.start if used is not None else None,
+        used_close=used.end if used is not None else None,
+        content=content,
+        expected=due.rows.total(),
+        actual=0 if said is None else said.rows.total(),
+        precision=float(score.precision),
+        recall=float(score.recall),
+        delay=None if said is None or since is None else said.at - since,
+        missing=_blamed(evidence, due, difference.missing, Moved()),
+        extra=_blamed(evidence, due, difference.extra, wide),
+    )
+
+
+def _moved(due: Due, moved: Moved | None) -> Interval | None:
+    """Return where a window really lies, if the fault behind all of them says so."""
+    if moved is None or moved.start is None or due.open is None or due.close is None:
+        return None
+    return Interval(due.open + moved.start, due.close + moved.end)
+
+
+def _used(grace: Grace, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
+    """Return the borders at which the answer fits better than at those that were due, and how well."""
+    if due.open is None or due.close is None or not said.rows or (evidence := grace.asked()) is None:
+        return None
+    start, end = due.open, due.close
+    earlier = None if before is None else before.t
+
+    def answer(window: Interval) -> Counter[Row]:
+        return evidence.answer(due.t, earlier, Moved(window.start - start, window.end - end))
+
+    times = evidence.times(start - evidence.width, end + evidence.width)
+    actual = terms_of(said.rows)
+    found = grace.within(evidence, lambda may_ask: recover(Interval(start, end), times, actual, answer, may_ask))
+    return None if found is None or found.window == Interval(start, end) else (found.window, found.score)
+
+
+def _blamed(evidence: Evidence | None, due: Due, rows: Counter[Row], moved: Moved) -> tuple[Blame, ...]:
+    """Return rows with triples that make them: of the window, or from around it for rows that are too many."""
+    shown = _first(rows)
+    if evidence is None or not shown or evidence.cost > COST:
+        return tuple(Blame(row=row_text(row)) for row in shown)
+    moved = moved if evidence.can_move else Moved()
+    held: Held = evidence.held(evidence.elements(due.t, due.seq, moved))
+    return tuple(
+        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < EXPLAINED else ())
+        for number, row in enumerate(shown)
+    )
+
+
+def _first(rows: Counter[Row]) -> list[Row]:
+    return nsmallest(ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
+
+
+def _whole(
+    trial: Trial,
+    windows: Sequence[Window],
+    faults: Sequence[Fault],
+    wrong: tuple[int, int],
+    notes: Sequence[str] = (),
+    overall: tuple[float, float] | None = None,
+) -> Judgement:
+    """Sum up; `wrong` are the rows that are missing and those that are too many.
+
+    `overall` are precision and recall where they are not the means over windows.
+    """
+    missing, extra = wrong
+    right = sum(window.precision == window.recall == 1 for window in windows)
+    verdict, phase, words = _verdict(trial, missing, extra)
+    settled = sum(window.opinion == Opinion.ORACLE_ERROR for window in windows)
+    if verdict is Verdict.OK and settled:
+        verdict, words = ORACLE_ERROR, f"rdflib answers as the engine does in all {settled} windows that differ"
+    delays = [window.delay for window in windows if window.delay is not None and not trial.hurried]
+    rows = [said for said in trial.said if said.rows]
+    outcome = Outcome(
+        key=trial.key,
+        verdict=verdict,
+        phase=phase,
+        words=words,
+        faults=tuple(map(str, faults)),
+        notes=tuple(notes),
+        t0=trial.t0,
+        windows=len(windows),
+        non_empty=sum(window.expected > 0 for window in windows),
+        right=right,
+        precision=overall[0] if overall else _mean(window.precision for window in windows),
+        recall=overall[1] if overall else _mean(window.recall for window in windows),
+        missing=missing,
+        extra=extra,
+        output=sum(said.rows.total() for said in trial.said),
+        seconds=trial.seconds,
+        executions=trial.executions,
+        elements=trial.elements,
+        triples=trial.triples,
+        static=trial.static,
+        rate=_handed_rate(trial),
+        executions_rate=trial.executions / trial.seconds if trial.seconds and not trial.paced else None,
+        last_result=rows[-1].at if rows else None,
+        delay_median=median(delays) if delays else None,
+        delay_95=quantiles(delays, n=20, method="inclusive")[-1] if len(delays) > 1 else max(delays, default=None),
+        memory_peak=max((sample.memory for sample in trial.samples), default=None),
+        memory_slope=slope(trial.samples) if len(trial.samples) > 1 else None,
+        cpu=trial.samples[-1].cpu if trial.samples else None,
+    )
+    return Judgement(outcome, tuple(windows), tuple(faults))
+
+
+def _verdict(trial: Trial, missing: int, extra: int) -> tuple[str, Phase, str]:
+    ending = trial.ending
+    # An engine that is silent because nothing was to be said is right.
+    if ending is not None and not (ending.verdict is Verdict.NO_ANSWER and missing == extra == 0):
+        return ending.verdict, ending.phase, ending.words
+    if missing or extra:
+        return Verdict.WRONG, Phase.EXECUTION, f"{missing} rows missing, {extra} too many"
+    return Verdict.OK, Phase.EXECUTION, ""
+
+
+def _handed_rate(trial: Trial) -> float | None:
+    """Return how many triples a second were really handed over."""
+    if not trial.handed or trial.handed[-1].at <= 0:
+        return None
+    return sum(len(each.element.triples) for each in trial.handed) * 1000 / trial.handed[-1].at
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,74 @@
+"""A second opinion on wrong windows: where rdflib answers as the engine does, it is the oracle that is wrong.
+
+Only small windows are asked about, a few of each query and not for long: rdflib is slow. Where it finds the engine
+wrong several times and nothing else, it is not asked any more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from hydrograph.errors import RunError
+from hydrograph_gauge.judge.evidence import Evidence
+from hydrograph_gauge.judge.judge_input import Due, Said
+from hydrograph_gauge.judge.row_compare import terms_of
+from hydrograph_gauge.oracle import arbiter
+from hydrograph_gauge.oracle.arbiter import Verdict
+
+ORACLE_ERROR = "oracle error"
+"""The verdict on a query whose differences are all the oracle's own."""
+
+TRIPLES = 500
+"""Content and static data of a window that is asked about, each."""
+
+_WINDOWS = 20
+_SECONDS = 10.0
+_AGAINST = 3
+"""Windows after which an engine that was wrong in all of them is believed to be."""
+
+
+class Opinions:
+    """Asks rdflib about windows of one query, and counts what it says."""
+
+    def __init__(self, evidence: Callable[[], Evidence | None], static: int) -> None:
+        """Take the evidence, which is asked for if need be, and the size of the static data."""
+        self._evidence = evidence
+        self._static = static
+        self._spent = 0.0
+        self._absent = ""
+        self._failed = ""
+        self.said: Counter[Verdict] = Counter()
+
+    def of(self, due: Due, said: Said, before: Due | None) -> Verdict | None:
+        """Return who is right about a wrong answer; None where rdflib is not asked."""
+        if self._absent or self._static > TRIPLES or due.content is None or due.content > TRIPLES:
+            return None
+        against = self.said.total() == self.said[Verdict.ENGINE_ERROR] >= _AGAINST
+        if against or self.said.total() >= _WINDOWS or self._spent > _SECONDS:
+            return None
+        if (evidence := self._evidence()) is None:
+            return None
+        begin = time.monotonic()
+        try:
+            second = evidence.second(due.t, None if before is None else before.t, arbiter.answer)
+            found = arbiter.decide(terms_of(due.rows), second, terms_of(said.rows))
+        except RunError as error:
+            self._absent = str(error)
+            return None
+        except Exception as error:  # noqa: BLE001 - rdflib has errors of its own, of any kind
+            found, self._failed = Verdict.UNDECIDED, f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        self._spent += time.monotonic() - begin
+        self.said[found] += 1
+        return found
+
+    def notes(self) -> Iterator[str]:
+        """Say what is not simply the engine's fault."""
+        if self._absent:
+            yield f"nobody else was asked about wrong windows: {self._absent}"
+        if self._failed:
+            yield f"rdflib could not answer about some wrong windows, at last: {self._failed}"
+        for verdict in (Verdict.ORACLE_ERROR, Verdict.UNDECIDED):
+            if self.said[verdict]:
+                yield f"{self.said[verdict]} of {self.said.total()} windows that rdflib was asked about: {verdict}"

@@ -1,0 +1,179 @@
+"""The t0 of an engine that nobody knows: CSRBench's rule.
+
+Answers are right if they are a contiguous part of the reports that some t0 makes due, whatever times they name. The
+content of windows changes only where a border passes an element, so all t0 between two such places are one candidate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import lcm
+
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.algebra.windows import PastWindow, TimeWindow
+from hydrograph.rdf.terms import Iri
+from hydrograph.temporal import Duration, Instant
+from hydrograph.windows.profile import Profile
+from hydrograph_gauge.judge.values import Values
+from hydrograph_gauge.results import RowText
+
+_FINER = 8
+"""Into how many parts the distance of two tries is cut, where there are too many candidates to try them all."""
+
+_AT_ONCE = 16
+"""Candidates that are asked for together; the search ends after those that hold one without a difference."""
+
+_APART = 60
+"""How many reports may be due before the first answer, beyond those that have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The t0 to try, ascending; `base` is what the habits of the engine say, and the first one tried."""
+
+    base: Instant
+    times: tuple[Instant, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fit:
+    """How well a t0 fits; of two that fit as well, the nearer to what was to be expected is the better one."""
+
+    wrong: int
+    """Rows that are missing or too many."""
+    distance: Duration
+    t0: Instant
+
+
+def candidates(query: ContinuousQuery, profile: Profile, times: Mapping[Iri, Sequence[Instant]]) -> Candidates:
+    """Return the t0 that make a difference, from one slide before the first element to one width behind it.
+
+    `times` are those of the elements of each stream, each once.
+
+    >>> from hydrograph.language import parse
+    >>> query = parse("SELECT * FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 3s] { WINDOW <urn:w> { ?s ?p ?o } }")
+    >>> candidates(query, Profile(name="any"), {Iri("urn:s"): [1000, 2000, 3000]}).times
+    (-2000, -1000, 0, 1000, 2000, 3000)
+    """
+    placed = [(each, times[w.stream]) for w in query.windows if (each := _timed(profile, w.definition)) is not None]
+    known = [t for window in query.windows for t in times[window.stream]]
+    base = profile.start_at(min(known, default=None))
+    if not placed or not known:
+        return Candidates(base, (base,))
+    slides = [slide for (_, slide), _ in placed if slide is not None]
+    if slides and base <= min(known):
+        base = min(known) - (min(known) - base) % lcm(*slides)
+    first = base - max(slides, default=0) + 1
+    last = base + max(width for (width, _), _ in placed)
+    found = {base}
+    for (width, slide), seen in placed:
+        found.update(_passing(seen, width, slide, first, last))
+    return Candidates(base, tuple(sorted(found)))
+
+
+def _timed(profile: Profile, definition: object) -> tuple[Duration, Duration | None] | None:
+    """Return the width of a window, and its slide where it has one; None for windows without borders in time."""
+    match definition:
+        case TimeWindow():
+            read = profile.windowing(definition)
+            assert isinstance(read, TimeWindow)
+            return read.width, read.slide
+        case PastWindow(start, end, slide):
+            return start - end, slide
+        case _:
+            return None
+
+
+def _passing(
+    times: Iterable[Instant], width: Duration, slide: Duration | None, first: Instant, last: Instant
+) -> Iterable[Instant]:
+    """Return the t0 at which some window opens or closes just before an element; without a slide only the first one."""
+    if slide is None:
+        return [t for t in times if first <= t <= last]
+    borders = {place % slide for t in times for place in (t, t - width)}
+    return [t for border in borders for t in range(first + (border - first) % slide, last + 1, slide)]
+
+
+class Answers:
+    """What an engine said, to be compared with what is expected for one t0 after the other."""
+
+    def __init__(self, said: Iterable[Counter[RowText]], *, eager: bool) -> None:
+        """Take the answers in order; of an engine that answers `eager`ly, rows are compared and not executions."""
+        self._values = Values()
+        self._said = [self._numbered(rows) for rows in said]
+        self._eager = eager
+
+    def wrong(self, due: Iterable[Counter[RowText]]) -> int:
+        """Return how many rows are missing or too many, where the answers fit best into what was due."""
+        reports = [self._numbered(rows) for rows in due]
+        if self._eager:
+            return _apart(sum(reports, Counter()), sum(self._said, Counter()))
+        at = self._place(reports)
+        spare = [rows for place, rows in enumerate(self._said) if not 0 <= at + place < len(reports)]
+        pairs = [(reports[at + place], rows) for place, rows in enumerate(self._said) if 0 <= at + place < len(reports)]
+        return sum(_apart(*pair) for pair in pairs) + sum(rows.total() for rows in spare)
+
+    def _place(self, reports: Sequence[Counter[int]]) -> int:
+        """Return the place of the first answer among the reports: where most are equal, those with rows above all."""
+        known: dict[frozenset[tuple[int, int]], int] = {}
+
+        def number(rows: Counter[int]) -> int:
+            return known.setdefault(frozenset(rows.items()), len(known)) if rows else -1
+
+        left, right = [number(rows) for rows in reports], [number(rows) for rows in self._said]
+
+        def worth(at: int) -> tuple[int, int, int]:
+            pairs = zip(left[max(at, 0) :], right[max(-at, 0) :], strict=False)
+            same = Counter(one for one, other in pairs if one == other)
+            return same.total() - same[-1], same[-1], -abs(at)
+
+        slack = max(len(left) - len(right), 0) + _APART
+        return max(range(-_APART, slack + 1), key=worth)
+
+    def _numbered(self, rows: Counter[RowText]) -> Counter[int]:
+        found: Counter[int] = Counter()
+        for row, count in rows.items():
+            found[self._values.number(row)] += count
+        return found
+
+
+def _apart(one: Counter[int], other: Counter[int]) -> int:
+    return (one - other).total() + (other - one).total()
+
+
+def search(
+    given: Candidates, most: int, wrong: Callable[[Sequence[Instant]], Mapping[Instant, int]]
+) -> tuple[Fit, int]:
+    """Return the t0 that fits best, and how many were tried; `wrong` says of some how many rows are wrong.
+
+    All candidates are tried, from `base` outwards, until one has no difference. More than `most` are tried with gaps
+    first, then around the best of them.
+
+    >>> some = Candidates(0, tuple(range(1000)))
+    >>> search(some, 20, lambda tried: {t: abs(t - 421) for t in tried})[0].t0
+    421
+    """
+    tried: dict[Instant, Fit] = {}
+
+    def ask(times: Iterable[Instant]) -> Fit:
+        new = sorted((t for t in times if t not in tried), key=lambda t: (abs(t - given.base), t))
+        groups = [new[place : place + _AT_ONCE] for place in range(0, len(new), _AT_ONCE)]
+        for group in groups:
+            tried.update((t, Fit(count, abs(t - given.base), t)) for t, count in wrong(group).items())
+            if any(fit.wrong == 0 for fit in tried.values()):
+                break
+        return min(tried.values())
+
+    best = ask([given.base])
+    step = -(-len(given.times) // most)
+    near = range(0, len(given.times), step)
+    while best.wrong:
+        best = ask(given.times[place] for place in near)
+        if step == 1:
+            break
+        around, wide = given.times.index(best.t0), step
+        step = max(1, step // _FINER)
+        near = range(max(0, around - wide), min(len(given.times), around + wide + 1), step)
+    return best, len(tried)

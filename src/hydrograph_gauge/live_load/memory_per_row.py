@@ -1,0 +1,76 @@
+"""What a live query needs beside the driver: bytes of the process for each row of its windows, while they fill up.
+
+`python -m hydrograph_gauge.live_load.memory_per_row join aggregate` prints a line for each; `auto` moves queries to Spark by it.
+"""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+import psutil
+import pyarrow as pa
+
+from hydrograph import api
+from hydrograph.live.driver.placement_policy import state_bytes
+from hydrograph.live.step.input_batch import Arrival, partition_of
+from hydrograph.live.step.records import Record
+from hydrograph.live.step.state import State
+from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.plan import plan
+from hydrograph.streams.static import StaticGraphs
+from hydrograph_gauge.live_load.load import QUERIES, STREAM, slices
+
+_RATE = 10_000
+_MILLISECONDS = 16_000
+_LOOK = 2_000
+"""Milliseconds of the stream between two looks."""
+
+
+def _received(events: pa.Table) -> pa.Table:
+    """Return rows as a source gives them: with memory of their own."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, events.schema) as writer:
+        writer.write_table(events)
+    return pa.ipc.open_stream(sink.getvalue().to_pybytes()).read_all()
+
+
+def measured(query: str) -> list[tuple[int, int, int, int]]:
+    """Fill a window of twenty seconds; return its rows, kept rows, their own bytes and the most of the process."""
+    parsed = api.query(QUERIES[query].replace("RANGE 5s", "RANGE 20s"))
+    planned = plan(parsed.algebra, parsed.profile, 0)
+    stream, process = Iri(STREAM), psutil.Process()
+    found = []
+    with Local(2, small=True) as placed:
+        registered = Registered(name=query, plan=planned, partitions=(partition_of(stream),))
+        stepper = Stepper(registered, StaticGraphs(), placed)
+        state, record, at, most = State(), Record(), 0, 0
+        for part in slices(_RATE, _MILLISECONDS, passing=True):
+            arrivals = [Arrival(stream, _received(part.events), at, at + part.events.num_rows)]
+            at += part.events.num_rows
+            decision = stepper.decide(state, arrivals, record)
+            state, _, record = stepper.work(state, arrivals, record, decision)
+            most = max(most, process.memory_info().rss)
+            if part.start % _LOOK == _LOOK // 2:
+                found.append((state.size, stepper.kept_rows, state_bytes(state), most))
+                most = 0
+    return found
+
+
+@click.command()
+@click.argument("queries", nargs=-1, type=click.Choice([*QUERIES]))
+def main(queries: tuple[str, ...]) -> None:
+    """Print what each query needs for a row of its windows."""
+    for query in queries:
+        rows, kept, own, most = np.array(measured(query)[1:], float).T
+        slope, bytes_each = (np.polyfit(rows, values, 1)[0] for values in (most, own))
+        times, beside = slope / bytes_each, kept[-1] / rows[-1]
+        click.echo(
+            f"{query}: {slope:.0f} bytes for a row of {bytes_each:.0f}, {times:.1f} times; "
+            f"{beside:.2f} kept rows for each: {times / (1 + beside):.1f} times for each of both"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Compare two answers as bags of rows (A12).
+
+Integers, decimals, booleans and dates are equal by value, within one datatype; doubles and floats within 4 units in the
+last place of their own precision; every other term by identity; blank nodes up to a bijection of the whole answer.
+
+Quotients of decimals (and AVG) are the one inexact place of exact numbers: pyoxigraph cuts 10/3 after 18 fraction
+digits, rdflib rounds to 28 significant ones, and others round at 18. So two decimals are also equal if they differ by
+at most one unit of the 18th fraction digit and at least one of them has that many.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from hydrograph.rdf.nquads import term_text
+from hydrograph.rdf.terms import BlankNode, Literal, Term
+from hydrograph.rdf.xsd import Kind, double_of, kind_of
+from hydrograph.temporal import Instant
+from hydrograph_gauge.oracle.dataset import Row
+from hydrograph_gauge.oracle.evaluate import Report
+
+ULPS = 4
+QUOTIENT_DIGITS = 18
+_TOLERANT = {Kind.DECIMAL, Kind.DOUBLE, Kind.FLOAT}
+_DIGITS = {Kind.DOUBLE: (53, -1074), Kind.FLOAT: (24, -149)}  # bits of precision, exponent of the least number
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one answer lacks and has too much; false if the answers are equal."""
+
+    missing: Counter[Row] = field(default_factory=Counter)
+    extra: Counter[Row] = field(default_factory=Counter)
+
+    def __bool__(self) -> bool:
+        """Tell whether there is a difference."""
+        return bool(self.missing or self.extra)
+
+    def __str__(self) -> str:
+        """Show the rows, one a line."""
+        lines = [f"missing {count} x {row_text(row)}" for row, count in self.missing.items()]
+        lines += [f"extra   {count} x {row_text(row)}" for row, count in self.extra.items()]
+        return "\n".join(lines) or "no difference"
+
+
+def row_text(row: Row) -> str:
+    """Return a row as N-Triples terms; a dash is unbound."""
+    return " ".join("-" if term is None else term_text(term) for term in row)
+
+
+def compare(expected: Counter[Row], got: Counter[Row]) -> Difference:
+    """Return what `got` lacks and has too much."""
+    left, right = _cancel(expected, got)
+    if not left and not right:
+        return Difference()
+    ground = [row for row in left if not _has_blank(row)], [row for row in right if not _has_blank(row)]
+    missing, extra = _cancel_near(*ground)
+    blank = [row for row in expected.elements() if _has_blank(row)], [row for row in got.elements() if _has_blank(row)]
+    if not _isomorphic(*blank):
+        missing += [row for row in left if _has_blank(row)]
+        extra += [row for row in right if _has_blank(row)]
+    return Difference(Counter(missing), Counter(extra))
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A report that differs: its rows, or that only one side has it."""
+
+    t: Instant
+    reason: str
+
+    def __str__(self) -> str:
+        """Show when and how."""
+        return f"report at {self.t}: {self.reason}"
+
+
+def compare_reports(expected: Sequence[Report], got: Sequence[Report], *, ordered: bool = False) -> list[Mismatch]:
+    """Return the reports that differ; instants, windows and rows must agree.
+
+    `ordered` asks for the order of the rows too, where ORDER BY gives one; ask only if it leaves no ties.
+    """
+    keys = [_key(report) for report in expected]
+    others = [_key(report) for report in got]
+    if keys != others:
+        odd = sorted(set(keys) ^ set(others), key=str)
+        found = [Mismatch(k[0], f"{'missing' if k in keys else 'extra'}: [{k[1]}, {k[2]})") for k in odd]
+        return found or [Mismatch(keys[0][0], "the same reports in another order or number")]
+    found = []
+    for mine, other in zip(expected, got, strict=True):
+        if difference := compare(mine.rows, other.rows):
+            found.append(Mismatch(mine.t, f"rows differ\n{difference}"))
+        elif ordered and not _same_order(mine.ordered or (), other.ordered or ()):
+            found.append(Mismatch(mine.t, "rows stand in another order"))
+    return found
+
+
+def _same_order(left: Sequence[Row], right: Sequence[Row]) -> bool:
+    return len(left) == len(right) and all(rows_equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+def _key(report: Report) -> tuple[Instant, Instant | None, Instant | None, int | None]:
+    return report.t, report.open, report.close, report.seq
+
+
+def _cancel(expected: Counter[Row], got: Counter[Row]) -> tuple[list[Row], list[Row]]:
+    """Return the rows left of each side when equal values have cancelled out, blank nodes by label."""
+    left: dict[Hashable, list[Row]] = {}
+    rest = []
+    for row in expected.elements():
+        left.setdefault(row_value(row), []).append(row)
+    for row in got.elements():
+        if same := left.get(row_value(row)):
+            same.pop()
+        else:
+            rest.append(row)
+    return [row for rows in left.values() for row in rows], rest
+
+
+def _cancel_near(left: Sequence[Row], right: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return the rows left when rows within the tolerances have cancelled out, each with the first that fits.
+
+    Only rows that are equal in all terms without a tolerance are put side by side: there may be many rows.
+    """
+    rest: dict[Hashable, list[Row]] = {}
+    for row in right:
+        rest.setdefault(but_for_tolerance(row), []).append(row)
+    missing = []
+    for row in left:
+        near = rest.get(but_for_tolerance(row), [])
+        place = next((place for place, other in enumerate(near) if rows_equal(row, other)), None)
+        if place is None:
+            missing.append(row)
+        else:
+            del near[place]
+    return missing, [row for rows in rest.values() for row in rows]
+
+
+def but_for_tolerance(row: Row) -> Hashable:
+    """Return what must be equal for two rows to be equal within the tolerances."""
+    return tuple(
+        term.datatype if isinstance(term, Literal) and kind_of(term) in _TOLERANT else _value(term) for term in row
+    )
+
+
+def rows_equal(left: Row, right: Row) -> bool:
+    """Tell whether two rows are equal within the tolerances."""
+    return len(left) == len(right) and all(terms_equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+def terms_equal(left: Term | None, right: Term | None) -> bool:
+    """Tell whether two terms are equal as A12 says.
+
+    >>> from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
+    >>> terms_equal(Literal("2.50", XSD_DECIMAL), Literal("2.5", XSD_DECIMAL))
+    True
+    >>> terms_equal(Literal("2", XSD_DECIMAL), Literal("2", XSD_INTEGER))
+    False
+    """
+    if left == right or _value(left) == _value(right):
+        return True
+    if not isinstance(left, Literal) or not isinstance(right, Literal) or left.datatype != right.datatype:
+        return False
+    kind = kind_of(left)
+    if kind is not kind_of(right):
+        return False
+    if kind is Kind.DECIMAL:
+        return _same_quotient(Decimal(left.lexical), Decimal(right.lexical))
+    if kind in _DIGITS:
+        return _near(double_of(left.lexical, kind), double_of(right.lexical, kind), kind)
+    return False
+
+
+def _same_quotient(left: Decimal, right: Decimal) -> bool:
+    digits = max(-int(number.as_tuple().exponent) for number in (left, right))
+    return digits >= QUOTIENT_DIGITS and abs(left - right) <= Decimal(1).scaleb(-QUOTIENT_DIGITS)
+
+
+def _near(left: float | None, right: float | None, kind: Kind) -> bool:
+    if left is None or right is None or math.isinf(left) or math.isinf(right):
+        return left == right
+    bits, least = _DIGITS[kind]
+    exponent = max(math.frexp(left)[1], math.frexp(right)[1]) - bits
+    return abs(left - right) <= ULPS * 2.0 ** max(exponent, least)
+
+
+def row_value(row: Row) -> Hashable:
+    """Return what must be equal for two rows to be exactly equal, blank nodes by label."""
+    return tuple(_value(term) for term in row)
+
+
+def _value(term: Term | None) -> Hashable:
+    """Return what must be equal for two terms to be exactly equal: datatype and value, or the term itself."""
+    if not isinstance(term, Literal):
+        return term
+    kind = kind_of(term)
+    if kind in (Kind.INTEGER, Kind.DECIMAL):
+        return term.datatype, Decimal(term.lexical)
+    if kind in _DIGITS:
+        number = double_of(term.lexical, kind)
+        return term.datatype, "NaN" if number is None or math.isnan(number) else number
+    if kind is Kind.BOOLEAN:
+        return term.datatype, term.lexical in ("true", "1")
+    if kind in (Kind.DATETIME, Kind.DATE, Kind.TIME):
+        return term.datatype, _moment(term.lexical)
+    return term
+
+
+_MOMENT = re.compile(r"(?:(-?\d+)-(\d\d)-(\d\d))?T?(?:(\d\d):(\d\d):(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:\d\d)?")
+
+
+def _moment(lexical: str) -> Hashable:
+    """Return seconds since a fixed day in UTC, and whether a zone was given."""
+    found = _MOMENT.fullmatch(lexical)
+    assert found is not None, lexical
+    year, month, day, hour, minute, second, zone = found.groups()
+    seconds = Decimal(second or 0) + 60 * int(minute or 0) + 3600 * int(hour or 0)
+    if year is not None:
+        seconds += 86400 * _days(int(year), int(month), int(day))
+    if zone is not None and zone != "Z":
+        offset = 60 * (60 * int(zone[1:3]) + int(zone[4:6]))
+        seconds -= offset if zone[0] == "+" else -offset
+    return seconds, zone is not None
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Return the number of a day of the proleptic Gregorian calendar, whose years begin in March here."""
+    year -= month <= 2
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day
+
+
+def _has_blank(row: Row) -> bool:
+    return any(isinstance(term, BlankNode) for term in row)
+
+
+def _isomorphic(left: Sequence[Row], right: Sequence[Row]) -> bool:
+    """Tell whether one renaming of blank nodes makes the rows equal, trying row by row and stepping back."""
+    if len(left) != len(right):
+        return False
+
+    def extend(place: int, free: tuple[Row, ...], names: dict[BlankNode, BlankNode]) -> bool:
+        if place == len(left):
+            return True
+        for other in dict.fromkeys(free):
+            renamed = _rename(left[place], other, names)
+            if renamed is not None:
+                rest = list(free)
+                rest.remove(other)
+                if extend(place + 1, tuple(rest), renamed):
+                    return True
+        return False
+
+    return extend(0, tuple(right), {})
+
+
+def _rename(row: Row, other: Row, names: dict[BlankNode, BlankNode]) -> dict[BlankNode, BlankNode] | None:
+    """Return the renaming that makes `row` into `other`, None if there is none."""
+    renamed = dict(names)
+    for term, image in zip(row, other, strict=True):
+        if isinstance(term, BlankNode) and isinstance(image, BlankNode):
+            if renamed.setdefault(term, image) != image:
+                return None
+        elif not terms_equal(term, image):
+            return None
+    return renamed if len(set(renamed.values())) == len(renamed) else None

@@ -1,0 +1,96 @@
+"""The page as one text: markup, style, program and data in a single file that asks nobody for anything.
+
+The program is ours and small. Vega-Lite would be a megabyte on every page and, without its interpreter, needs a policy
+that lets the page compile text (`unsafe-eval`), which is what a page full of foreign literals must not allow. The few
+charts that are needed (lines, points, dots, boxes, spans) are less work than that.
+
+Data stands in the page as JSON in which no character can end the element it stands in, and the program puts it into
+text nodes only. The policy allows this style and this program by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
+
+from hydrograph_gauge.report.document import Document
+
+_STYLE = "page.css"
+_PROGRAM = ("elements.js", "formats.js", "scales.js", "frames.js", "charts.js", "tables.js", "drilldown.js", "page.js")
+_DIGITS = 7
+_ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+
+def render(document: Document) -> str:
+    """Return the page."""
+    style = _asset(_STYLE)
+    program = '"use strict";\n(() => {\n' + "\n".join(map(_asset, _PROGRAM)) + "})();\n"
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hash(program)}",
+            f"style-src {_hash(style)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    # Each piece goes in where its mark stands; none of them is looked through for marks again.
+    pieces = {
+        "policy": html.escape(policy),
+        "title": html.escape(document.title),
+        "style": style,
+        "data": data(document),
+        "program": program,
+    }
+    text = _asset("page.html")
+    found = []
+    while "{{" in text:
+        before, _, rest = text.partition("{{")
+        name, _, text = rest.partition("}}")
+        found += [before, pieces[name]]
+    return "".join([*found, text])
+
+
+def data(document: Document) -> str:
+    r"""Return the document as JSON that can stand inside of a script element, whatever it holds.
+
+    >>> data(Document("</script> & <!--", ()))
+    '{"title":"\\u003c/script\\u003e \\u0026 \\u003c!--","parts":[]}'
+    """
+    text = json.dumps(_plain(document), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPED)
+
+
+def _plain(value: object) -> object:
+    """Return records as dictionaries and numbers with as many digits as a figure can need."""
+    if isinstance(value, float):
+        return _number(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    assert is_dataclass(value), f"a document holds no {type(value).__name__}"
+    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def _number(value: float) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.{_DIGITS}g}") if abs(value) < 10**_DIGITS else round(value)
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _asset(name: str) -> str:
+    text = (files("hydrograph_gauge.report") / "assets" / name).read_text("utf-8")
+    assert "\r" not in text, f"{name}: a browser takes the hash over line feeds alone"
+    return text
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,76 @@
+"""The matrix of the functional suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hydrograph_gauge.report.document import Cell, Column, Section, Table, Value, section
+from hydrograph_gauge.report.gather import Run
+from hydrograph_gauge.report.sections.measures import cut
+from hydrograph_gauge.results import Functional
+
+_PASSED = Cell("\N{CHECK MARK}", "passed", "right")
+_FAILED = Cell("F", "failed", "wrong")
+_CANNOT = Cell("U", "can not be asked", "unsupported")
+
+
+def functional(run: Run) -> Section | None:
+    """Return the numbers by group, and every test that some engine did not pass; all tests where they are few."""
+    if not run.functional:
+        return None
+    return section("Functionality", _groups(run), *_tests(run))
+
+
+def _groups(run: Run) -> Table:
+    engines = list(dict.fromkeys(each.engine for each in run.functional))
+    groups = list(dict.fromkeys(each.group for each in run.functional))
+    rows: list[tuple[Value, ...]] = []
+    for group in groups:
+        row: list[Value] = [group]
+        for engine in engines:
+            found = [each for each in run.functional if (each.engine, each.group) == (engine, group)]
+            row += [sum(each.passed is True for each in found), sum(each.passed is not None for each in found)]
+        rows.append(tuple(row))
+    columns = [Column(name, "count", group=engine) for engine in engines for name in ("passed", "of")]
+    return Table(
+        "Functional tests passed by each engine, by group, of those that it can be asked.",
+        (Column("group"), *columns),
+        tuple(rows),
+    )
+
+
+def _tests(run: Run) -> Iterator[Table]:
+    by_test: dict[tuple[str, str], dict[str, Functional]] = {}
+    for each in run.functional:
+        by_test.setdefault((each.group, each.name), {})[each.engine] = each
+    engines = list(dict.fromkeys(each.engine for each in run.functional))
+    few = len(by_test) <= 60
+    rows: list[tuple[Value, ...]] = []
+    for (group, name), found in by_test.items():
+        if few or any(each.passed is not True for each in found.values()):
+            rows.append((group, name, *(_cell(found.get(engine)) for engine in engines)))
+    if rows:
+        which = "Functional tests" if few else "Functional tests that some engine does not pass"
+        yield Table(
+            f"{which}. A cell's words are the engine's or the judge's.",
+            (Column("group"), Column("test"), *(Column(engine) for engine in engines)),
+            tuple(rows),
+            headers=2,
+            tiles=True,
+            legend=(_PASSED, _FAILED, _CANNOT),
+        )
+    said = [each for each in run.functional if each.words and each.passed is not True]
+    if said:
+        yield Table(
+            "What was said of tests that were not passed.",
+            (Column("engine"), Column("group"), Column("test"), Column("words", "code")),
+            tuple((each.engine, each.group, each.name, cut(each.words, 600)) for each in said[:400]),
+            headers=3,
+        )
+
+
+def _cell(found: Functional | None) -> Cell:
+    if found is None:
+        return Cell("", "not asked", "off")
+    plain = _CANNOT if found.passed is None else _PASSED if found.passed else _FAILED
+    return Cell(plain.text, plain.meaning + (f": {cut(found.words, 160)}" if found.words else ""), plain.tone)

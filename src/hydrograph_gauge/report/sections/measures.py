@@ -1,0 +1,125 @@
+"""What sections share: verdicts with their letters, means over repetitions, quartiles, thinning of long series."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+
+from hydrograph_gauge.engines.verdict import Verdict
+from hydrograph_gauge.report.document import Box, Cell, Point, Tone
+from hydrograph_gauge.results import Outcome
+
+LETTERS: dict[Verdict, tuple[str, Tone]] = {
+    Verdict.OK: ("\N{CHECK MARK}", "right"),
+    Verdict.WRONG: ("W", "wrong"),
+    Verdict.NO_ANSWER: ("N", "silent"),
+    Verdict.SYNTAX_ERROR: ("S", "syntax"),
+    Verdict.NOT_SUPPORTED: ("U", "unsupported"),
+    Verdict.RUNTIME_ERROR: ("R", "error"),
+    Verdict.TIMEOUT: ("T", "timeout"),
+    Verdict.OUT_OF_MEMORY: ("M", "memory"),
+    Verdict.CRASH: ("C", "crash"),
+}
+"""From good to bad: of several repetitions the worst counts."""
+
+_WORSE = {verdict: place for place, verdict in enumerate(LETTERS)}
+
+
+def verdict_of(outcome: Outcome) -> Verdict | None:
+    """Return the verdict, None for a word that is none of ours."""
+    try:
+        return Verdict(outcome.verdict)
+    except ValueError:
+        return None
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome | None:
+    """Return the worst of the repetitions; an unknown verdict is worse than every known one."""
+    return max(outcomes, key=lambda each: _WORSE.get(verdict_of(each) or Verdict.CRASH, len(_WORSE)), default=None)
+
+
+def verdict_cell(outcome: Outcome, *, to: str | None = None) -> Cell:
+    """Return the letter of a verdict; its meaning says the phase and what the engine said."""
+    verdict = verdict_of(outcome)
+    letter, tone = LETTERS[verdict] if verdict is not None else ("?", "off")
+    meaning = outcome.verdict
+    if verdict not in (Verdict.OK, Verdict.WRONG, Verdict.NO_ANSWER):
+        meaning += f" at {outcome.phase}"
+    if outcome.words:
+        meaning += f": {cut(outcome.words, 160)}"
+    return Cell(letter, meaning, tone, to)
+
+
+def legend(outcomes: Iterable[Outcome]) -> tuple[Cell, ...]:
+    """Return the letters that were used, with their meanings."""
+    used = {verdict_of(outcome) for outcome in outcomes}
+    return tuple(Cell(letter, verdict.value, tone) for verdict, (letter, tone) in LETTERS.items() if verdict in used)
+
+
+def mean(outcomes: Iterable[Outcome], measure: Callable[[Outcome], float | None]) -> float | None:
+    """Return the mean of a measure over repetitions that have it."""
+    values = [value for outcome in outcomes if (value := measure(outcome)) is not None and math.isfinite(value)]
+    return statistics.fmean(values) if values else None
+
+
+def box(values: Sequence[float]) -> Box | None:
+    """Return minimum, quartiles and maximum; quartiles are interpolated between the two nearest values.
+
+    >>> box([1, 2, 3, 4, 5])
+    Box(low=1, lower=2.0, median=3.0, upper=4.0, high=5, count=5)
+    """
+    if not values:
+        return None
+    if len(values) == 1:
+        only = values[0]
+        return Box(only, only, only, only, only, 1)
+    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return Box(min(values), lower, median, upper, max(values), len(values))
+
+
+def thin(points: Sequence[Point], most: int, pick: Callable[[list[float]], float]) -> tuple[Point, ...]:
+    """Return at most `most` points: neighbours are put together, `pick` chooses the value that stands for them.
+
+    >>> thin([(0, 1), (1, 0), (2, 1), (3, 1)], most=2, pick=min)
+    ((0, 0), (2, 1))
+    """
+    size = math.ceil(len(points) / most) if points else 1
+    if size == 1:
+        return tuple(points)
+    found: list[Point] = []
+    for start in range(0, len(points), size):
+        values = [value for _, value in points[start : start + size] if value is not None]
+        found.append((points[start][0], pick(values) if values else None))
+    return tuple(found)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, with an ellipsis where something was left out."""
+    return text if len(text) <= most else text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def counted(number: int, name: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "query", "queries"), counted(1200, "window")
+    ('1 query', '1,200 windows')
+    """
+    return f"{number:,} {name if number == 1 else plural or name + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names as a phrase.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
+    ('a', 'a, b and c', 'a, b and 1 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+
+
+def is_wide(values: Iterable[float | None]) -> bool:
+    """Tell whether values span so much that a logarithmic axis is needed to see the small ones."""
+    known = [value for value in values if value is not None]
+    return bool(known) and min(known) > 0 and max(known) / min(known) >= 50

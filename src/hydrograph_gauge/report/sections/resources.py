@@ -1,0 +1,114 @@
+"""Memory and processor time of all engines together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from statistics import fmean
+
+from hydrograph_gauge.report.document import (
+    Axis,
+    Choice,
+    Column,
+    Lines,
+    Option,
+    Panel,
+    Point,
+    Section,
+    Series,
+    Table,
+    Value,
+    section,
+)
+from hydrograph_gauge.report.gather import Asked, Condition, Moment, Run
+from hydrograph_gauge.report.sections.measures import thin
+
+POINTS = 60_000
+"""Points of all series together."""
+LONGEST = 240
+"""Points of one series."""
+
+
+def resources(run: Run) -> Section | None:
+    """Return a table over all queries, and the course of one query at a time."""
+    return section("Memory and processor", _peaks(run), _courses(run))
+
+
+def _peaks(run: Run) -> Table | None:
+    rows: list[tuple[Value, ...]] = []
+    for condition in run.conditions:
+        for engine in run.engines:
+            found = [
+                outcome
+                for asked, some in run.outcomes.items()
+                if asked.condition == condition and asked.engine == engine
+                for outcome in some
+            ]
+            peaks = [each.memory_peak for each in found if each.memory_peak is not None]
+            slopes = [each.memory_slope for each in found if each.memory_slope is not None]
+            times = [each.cpu for each in found if each.cpu is not None]
+            if peaks or times:
+                numbers = (
+                    fmean(peaks) if peaks else None,
+                    max(peaks, default=None),
+                    max(slopes, default=None),
+                    fmean(times) if times else None,
+                )
+                rows.append((condition.label, engine, *numbers))
+    if not rows:
+        return None
+    return Table(
+        "Memory and processor time of the whole tree of processes, over all queries and repetitions.",
+        (
+            Column("test"),
+            Column("engine"),
+            Column("mean peak", "megabytes", "MB"),
+            Column("highest peak", "megabytes", "MB"),
+            Column("steepest growth", "number", "MB/s"),
+            Column("mean processor time", "seconds", "s"),
+        ),
+        tuple(rows),
+        headers=2,
+    )
+
+
+def _courses(run: Run) -> Choice | None:
+    """Return memory, processor and threads over time, of the first repetition."""
+    options = []
+    most = max(20, min(LONGEST, POINTS // (3 * max(1, len(run.samples)))))
+    for condition in run.conditions:
+        for query in run.queries:
+            panels = tuple(_panels(run, condition, query, most))
+            if panels:
+                caption = (
+                    f"Memory, processor and threads while {query} ran in test {condition.label}; first repetition."
+                )
+                chart = Lines(caption, Axis("time since the engine was started", "seconds", "s"), panels)
+                options.append(Option(f"{query}, {condition.label}", (chart,)))
+    return Choice("Query and test", tuple(options)) if options else None
+
+
+def _panels(run: Run, condition: Condition, query: str, most: int) -> Iterator[Panel]:
+    found = [
+        (place, engine, moments)
+        for place, engine in enumerate(run.engines)
+        if (moments := _first(run, Asked(condition, query, engine)))
+    ]
+    plots: list[tuple[Axis, Callable[[Sequence[Moment]], list[Point]]]] = [
+        (Axis("memory", "megabytes", "MB"), lambda moments: [(each.at, each.memory) for each in moments]),
+        (Axis("processor", "number", "cores"), _cores),
+        (Axis("threads", "count"), lambda moments: [(each.at, each.threads) for each in moments]),
+    ]
+    for axis, points in plots:
+        series = tuple(Series(name, place, thin(points(moments), most, max)) for place, name, moments in found)
+        if any(each.points for each in series):
+            yield Panel(axis, series)
+
+
+def _first(run: Run, asked: Asked) -> list[Moment]:
+    return next((found for (each, _, _), found in run.samples.items() if each == asked), [])
+
+
+def _cores(moments: Sequence[Moment]) -> list[Point]:
+    """Return how many cores were busy between two looks."""
+    return [(b.at, max(0.0, b.cpu - a.cpu) / (b.at - a.at)) for a, b in pairwise(moments) if b.at > a.at]

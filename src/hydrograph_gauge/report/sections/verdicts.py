@@ -1,0 +1,178 @@
+"""What became of each query on each engine, and in whose words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hydrograph_gauge.engines.verdict import Phase, Verdict
+from hydrograph_gauge.report.document import Block, Cell, Column, Section, Table, Text, Value, section
+from hydrograph_gauge.report.gather import Asked, Condition, Run, natural
+from hydrograph_gauge.report.sections.measures import LETTERS, cut, legend, listed, verdict_cell, verdict_of, worst
+from hydrograph_gauge.results import Outcome
+
+ACROSS = 20
+"""Queries in one table; a larger workload goes on in the next."""
+SAID = 400
+"""Lines of engines' words that are shown."""
+
+
+def verdicts(run: Run, places: dict[Asked, str]) -> Section | None:
+    """Return engines by queries; `places` says where in the page the wrong windows of a cell are."""
+    tests = dict.fromkeys(condition.test for condition in run.conditions)
+    tables = [table for test in tests for table in _matrix(run, test, places)]
+    return section("Verdicts", *tables)
+
+
+def totals(run: Run) -> Section | None:
+    """Return total, valid and successful queries, performance's excluded ones, and engines that were not there."""
+    return section("Queries answered", _totals(run), _excluded(run), _absent(run))
+
+
+def failures(run: Run) -> Section | None:
+    """Return the failed queries by engine and cause, and what the engines said."""
+    failed = [outcome for found in run.outcomes.values() for outcome in found if verdict_of(outcome) is not Verdict.OK]
+    if not failed:
+        return None
+    return section("Failed queries", _causes(run, failed), *_words(failed))
+
+
+def _matrix(run: Run, test: str, places: dict[Asked, str]) -> Iterator[Table]:
+    conditions = [condition for condition in run.conditions if condition.test == test]
+    queries = sorted({asked.query for asked in run.outcomes if asked.condition.test == test}, key=natural)
+    shown = [outcome for asked, found in run.outcomes.items() if asked.condition.test == test for outcome in found]
+    swept = any(condition.settings for condition in conditions)
+    for start in range(0, len(queries), ACROSS):
+        part = queries[start : start + ACROSS]
+        rows: list[tuple[Value, ...]] = []
+        for condition in conditions:
+            for engine in run.engines:
+                cells = [_cell(run, Asked(condition, query, engine), places) for query in part]
+                if any(cell.text for cell in cells):
+                    where = (settings_of(condition),) if swept else ()
+                    rows.append((engine, *where, *cells))
+        more = f", queries {part[0]} to {part[-1]}" if len(queries) > ACROSS else ""
+        columns = [Column("engine"), *([Column("settings")] if swept else []), *(Column(query) for query in part)]
+        yield Table(
+            f"Verdicts in test {test}{more}. Of several repetitions the worst counts; a letter with wrong windows "
+            "leads to them.",
+            tuple(columns),
+            tuple(rows),
+            headers=2 if swept else 1,
+            tiles=True,
+            legend=legend(shown),
+        )
+
+
+def _cell(run: Run, asked: Asked, places: dict[Asked, str]) -> Cell:
+    outcome = worst(run.outcomes.get(asked, []))
+    return verdict_cell(outcome, to=places.get(asked)) if outcome is not None else Cell("", "not asked", "off")
+
+
+def settings_of(condition: Condition) -> str:
+    """Return the values of what a test sweeps, in words."""
+    return Condition("", condition.settings).label.removeprefix(", ")
+
+
+def _totals(run: Run) -> Table | None:
+    rows: list[tuple[Value, ...]] = []
+    for condition in run.conditions:
+        asked = sorted({each.query for each in run.outcomes if each.condition == condition}, key=natural)
+        engines = [e for e in run.engines if any(run.outcome(condition, query, e) for query in asked)]
+        for engine in engines:
+            found = [(query, outcome) for query in asked if (outcome := worst(run.outcome(condition, query, engine)))]
+            rows.append((condition.label, engine, *_counts([outcome for _, outcome in found])))
+        if len(engines) > 1:
+            each = [[worst(run.outcome(condition, query, engine)) for engine in engines] for query in asked]
+            complete = [[outcome for outcome in some if outcome] for some in each if None not in some]
+            rows.append((condition.label, "all engines", *_all_counts(complete)))
+    columns = ("total", "valid", "with results", "successful")
+    if not rows:
+        return None
+    return Table(
+        "Queries by engine. Total: asked. Valid: the engine registered the query. With results: some window's expected "
+        "answer is not empty. Successful: right in every window of every repetition.",
+        (Column("test"), Column("engine"), *(Column(name, "count") for name in columns)),
+        tuple(rows),
+        headers=2,
+    )
+
+
+def _is_valid(outcome: Outcome) -> bool:
+    refused = verdict_of(outcome) in (Verdict.SYNTAX_ERROR, Verdict.NOT_SUPPORTED)
+    return not refused and (verdict_of(outcome) is Verdict.OK or outcome.phase != Phase.REGISTRATION)
+
+
+def _counts(found: list[Outcome]) -> tuple[int, int, int, int]:
+    return _all_counts([[outcome] for outcome in found])
+
+
+def _all_counts(found: list[list[Outcome]]) -> tuple[int, int, int, int]:
+    return (
+        len(found),
+        sum(all(_is_valid(outcome) for outcome in some) for some in found),
+        sum(any(outcome.non_empty for outcome in some) for some in found),
+        sum(all(verdict_of(outcome) is Verdict.OK for outcome in some) for some in found),
+    )
+
+
+def _excluded(run: Run) -> Table | None:
+    if not run.excluded:
+        return None
+    ordered = sorted(run.excluded.items(), key=lambda each: (each[0][0], natural(each[0][1])))
+    rows = tuple((test, query, "; ".join(dict.fromkeys(why))) for (test, query), why in ordered)
+    return Table(
+        "Queries that performance is not compared on, and why.",
+        (Column("test"), Column("query"), Column("why")),
+        rows,
+        headers=2,
+    )
+
+
+def _absent(run: Run) -> Table | None:
+    if not run.absent:
+        return None
+    return Table(
+        "Engines that could not be run here, and why. They were asked nothing, and decide nothing about the others.",
+        (Column("test"), Column("engine"), Column("why", "code")),
+        tuple((test, engine, cut(why, 600)) for (test, engine), why in run.absent.items()),
+        headers=2,
+    )
+
+
+def _causes(run: Run, failed: list[Outcome]) -> Table:
+    known = [verdict.value for verdict in LETTERS if verdict is not Verdict.OK]
+    others = [word for word in dict.fromkeys(outcome.verdict for outcome in failed) if word not in known]
+    causes = [cause for cause in known + others if any(outcome.verdict == cause for outcome in failed)]
+    rows: list[tuple[Value, ...]] = []
+    for engine in run.engines:
+        queries: dict[str, set[str]] = {cause: set() for cause in causes}
+        for outcome in failed:
+            if outcome.key.engine == engine:
+                queries[outcome.verdict].add(outcome.key.query)
+        together = set().union(*queries.values())
+        rows.append((engine, *(len(queries[cause]) or None for cause in causes), len(together)))
+    return Table(
+        "Failed queries by engine and cause. A query that failed under several conditions counts once for each cause.",
+        (Column("engine"), *(Column(cause, "count") for cause in causes), Column("any cause", "count")),
+        tuple(rows),
+    )
+
+
+def _words(failed: list[Outcome]) -> Iterator[Block]:
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for outcome in failed:
+        said = "; ".join(filter(None, [outcome.words, *outcome.faults, *outcome.notes]))
+        names = groups.setdefault((outcome.key.engine, outcome.verdict, outcome.phase, said), [])
+        if outcome.key.query not in names:
+            names.append(outcome.key.query)
+    rows = [
+        (engine, verdict, phase, listed(sorted(names, key=natural)), cut(said, 600))
+        for (engine, verdict, phase, said), names in groups.items()
+    ]
+    yield Table(
+        "What the engines said when they failed, word for word; where an answer is wrong, what the judge finds.",
+        (Column("engine"), Column("cause"), Column("phase"), Column("queries"), Column("words", "code")),
+        tuple(rows[:SAID]),
+    )
+    if len(rows) > SAID:
+        yield Text(f"{len(rows) - SAID:,} more lines are left out here; results.jsonl has them.")

@@ -1,0 +1,182 @@
+"""Window by window: precision, recall, borders, delay and sizes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import NamedTuple, TypeAlias
+
+from hydrograph_gauge.report.document import (
+    Axis,
+    Block,
+    Choice,
+    Lines,
+    Option,
+    Panel,
+    Point,
+    Section,
+    Series,
+    Span,
+    Spans,
+    Text,
+    section,
+)
+from hydrograph_gauge.report.gather import Answered, Asked, Condition, Run
+from hydrograph_gauge.report.sections.measures import counted, listed, thin
+from hydrograph_gauge.report.sections.times import axis, base
+
+POINTS = 240_000
+"""Points of all series together: what a browser shows at once is little, but the page carries all of it."""
+LONGEST = 400
+"""Points of one series; no screen shows more."""
+BORDERS = 24
+"""Windows of one query whose borders are drawn."""
+
+
+class _Mean(NamedTuple):
+    """One window over all repetitions."""
+
+    t: int
+    precision: float
+    recall: float
+    delay: float | None
+    expected: float
+    actual: float
+
+
+_Value: TypeAlias = Callable[[_Mean], float | None]
+_Pick: TypeAlias = Callable[[list[float]], float]
+
+
+def windows(run: Run) -> Section | None:
+    """Return the charts of each query under each condition, one of which is shown."""
+    groups: dict[tuple[Condition, str], list[Asked]] = defaultdict(list)
+    for asked in run.windows:
+        groups[asked.condition, asked.query].append(asked)
+    if not groups:
+        return None
+    most = max(20, min(LONGEST, POINTS // (5 * max(1, len(run.windows)))))
+    options = []
+    for condition in run.conditions:
+        for query in run.queries:
+            if (condition, query) in groups:
+                blocks = tuple(_charts(run, condition, query, groups[condition, query], most))
+                options.append(Option(f"{query}, {condition.label}", blocks))
+    longest = max(len(found) for found in run.windows.values())
+    note = Text(
+        f"Series of more than {most} windows are drawn with neighbours put together: of precision and recall the "
+        "lowest value stands for them, of delay the median, of sizes the largest."
+    )
+    return section("Windows", note if longest > most else None, Choice("Query and test", tuple(options)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What is drawn of one query under one condition: its windows by engine, at most so many points of each."""
+
+    what: str
+    series: Mapping[str, list[_Mean]]
+    present: tuple[tuple[int, str], ...]
+    """Engines with windows, each with its place among all engines."""
+    x: Axis
+    most: int
+
+    def lines(self, value: _Value, pick: _Pick) -> tuple[Series, ...]:
+        """Return a line for each engine."""
+        return tuple(Series(engine, place, self.points(engine, value, pick)) for place, engine in self.present)
+
+    def points(self, engine: str, value: _Value, pick: _Pick) -> tuple[Point, ...]:
+        """Return the points of one engine, few enough to be drawn."""
+        return thin([(each.t / 1000, value(each)) for each in self.series[engine]], self.most, pick)
+
+
+def _charts(run: Run, condition: Condition, query: str, found: Sequence[Asked], most: int) -> Iterator[Block]:
+    bases = {asked.engine: base(run.windows[asked]) for asked in found}
+    series = {asked.engine: _means(run.windows[asked], bases[asked.engine]) for asked in found}
+    present = tuple((place, engine) for place, engine in enumerate(run.engines) if series.get(engine))
+    drawn = _Drawn(f"{query} in test {condition.label}", series, present, axis(bases.values()), most)
+    if present:
+        total = sum(len(run.windows[asked]) for asked in found)
+        yield _correctness(drawn, sum(run.wrong_count.get(asked, 0) for asked in found), total)
+        yield _delay(drawn)
+    spans = tuple(_spans(run, found, bases))
+    if spans:
+        left = f" The first {BORDERS} are drawn." if len(spans) > BORDERS else ""
+        yield Spans(
+            f"Borders of windows of {drawn.what} that were not used as expected: as expected (grey), and as the answer "
+            f"shows that they were used.{left}",
+            drawn.x,
+            spans[:BORDERS],
+        )
+
+
+def _correctness(drawn: _Drawn, wrong: int, total: int) -> Lines:
+    return Lines(
+        f"Precision and recall of {drawn.what}, by window, at the time when its answer was due. "
+        f"{wrong:,} of {counted(total, 'window')} of all engines are wrong.",
+        drawn.x,
+        (
+            Panel(Axis("precision", "share", top=1.0), drawn.lines(lambda w: w.precision, min)),
+            Panel(Axis("recall", "share", top=1.0), drawn.lines(lambda w: w.recall, min)),
+        ),
+        marks="both",
+    )
+
+
+def _delay(drawn: _Drawn) -> Lines:
+    return Lines(
+        f"Delay of the answers of {drawn.what}, with the sizes of the results. A window without an answer has no "
+        "delay; an answer that came before its window was over has a negative one.",
+        drawn.x,
+        (
+            Panel(Axis("delay", "ms", "ms"), drawn.lines(lambda w: w.delay, median)),
+            Panel(Axis("result size", "count", "rows"), (*_expected(drawn), *drawn.lines(lambda w: w.actual, max))),
+        ),
+        marks="both",
+    )
+
+
+def _expected(drawn: _Drawn) -> Iterator[Series]:
+    """Return what was expected: once, if that is the same for all engines; else of those that share it."""
+    shared: dict[tuple[Point, ...], list[str]] = {}
+    for _, engine in drawn.present:
+        shared.setdefault(drawn.points(engine, lambda w: w.expected, max), []).append(engine)
+    for points, engines in shared.items():
+        yield Series("expected" if len(shared) == 1 else f"expected of {listed(engines)}", None, points)
+
+
+def _means(found: Sequence[Answered], start: int) -> list[_Mean]:
+    """Return one line for each time at which an answer was due, in order; answers nobody expected have no time."""
+    by_time: dict[int, list[Answered]] = defaultdict(list)
+    for each in found:
+        if each.t is not None:
+            by_time[each.t - start].append(each)
+    means = []
+    for t, some in sorted(by_time.items()):
+        delays = [each.delay for each in some if each.delay is not None]
+        means.append(
+            _Mean(
+                t,
+                fmean(each.precision for each in some),
+                fmean(each.recall for each in some),
+                fmean(delays) if delays else None,
+                fmean(each.expected for each in some),
+                fmean(each.actual for each in some),
+            )
+        )
+    return means
+
+
+def _spans(run: Run, found: Sequence[Asked], bases: Mapping[str, int]) -> Iterator[Span]:
+    """Return the windows whose borders were moved, of the first repetition."""
+    for asked in found:
+        for each in run.windows[asked]:
+            if each.repetition or each.used is None or each.open is None or each.close is None:
+                continue
+            if each.used != (each.open, each.close):
+                start, place = bases[asked.engine], run.engines.index(asked.engine)
+                expected = (each.open - start) / 1000, (each.close - start) / 1000
+                used = (each.used[0] - start) / 1000, (each.used[1] - start) / 1000
+                yield Span(f"{expected[1]:,g} s", expected, used, asked.engine, place)

@@ -1,0 +1,165 @@
+"""Constants for the queries, chosen from a generated world so that there are answers.
+
+Where a published one has answers, it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from hydrograph.errors import DataError
+from hydrograph.rdf.encoding import decode
+from hydrograph.rdf.terms import Literal
+from hydrograph_gauge.worlds.manifest import Part, WorldManifest
+from hydrograph_gauge.worlds.queries.asking import asked_constants
+from hydrograph_gauge.worlds.queries.load import about_set, query_set
+from hydrograph_gauge.worlds.sensors.properties import OM_OWL, SSW
+from hydrograph_gauge.worlds.sensors.static import WGS84
+from hydrograph_gauge.worlds.social.vocabulary import FOAF, NAMES, SIOC
+
+DISTANCE = "0.5"
+"""Degrees within which a photo is near: people live within a tenth of a degree of a place, and photos show places."""
+
+_BUSY = """
+WITH posts AS (SELECT s AS author, count(*) AS n FROM read_parquet($posts) WHERE p = $creator_of GROUP BY s),
+friends AS (
+    SELECT k.s AS author, sum(f.n) AS n FROM read_parquet($static) AS k JOIN posts AS f ON f.author = k.o
+    WHERE k.p = $knows GROUP BY k.s
+)
+SELECT p.author FROM posts AS p JOIN friends AS f USING (author) ORDER BY least(p.n, f.n) DESC, p.author LIMIT 1
+"""
+
+
+def constants_for(name: str, directory: Path) -> dict[str, str]:
+    """Return the constants of the set `name` for a generated world; a set without constants has none."""
+    return dict(_CHOSEN[name](directory)) if name in _CHOSEN else {}
+
+
+def social_constants(directory: Path) -> dict[str, str]:
+    """Return the constants of LSBench for a generated social network: a user who posts, with friends who post."""
+    manifest = _manifest(directory, "lsbench")
+    if manifest.static is None:
+        raise DataError(f"{directory}: expected static data, got none")
+    found = duckdb.execute(
+        _BUSY,
+        {
+            "posts": _files(directory, manifest.streams["posts"]),
+            "static": _files(directory, manifest.static),
+            "creator_of": f"<{SIOC}creator_of>",
+            "knows": f"<{FOAF}knows>",
+        },
+    ).fetchone()
+    if found is None:
+        raise DataError(f"{directory}: no user posts and has friends who post: generate more users")
+    user = found[0][1:-1]
+    number = user.removeprefix(NAMES["user"])
+    return {"USER": user, "PERSON": f"{NAMES['person']}{number}", "DISTANCE": DISTANCE}
+
+
+def _files(directory: Path, part: Part) -> list[str]:
+    return [str(directory / part.path / name) for name in part.files]
+
+
+def _manifest(directory: Path, name: str) -> WorldManifest:
+    """Return the manifest of a world that a set can be asked of."""
+    manifest, wanted = WorldManifest.read(directory), about_set(name).world
+    if manifest.world != wanted:
+        raise DataError(f"{directory}: expected a world of the kind {wanted}, got {manifest.world}")
+    return manifest
+
+
+def csrbench_constants(directory: Path) -> dict[str, str]:
+    """Return thresholds, and the sensor with the lowest air temperature: all others are warmer."""
+    found = _Observed(directory, "csrbench")
+    low, high = found.between("RelativeHumidity", 24, 49)
+    return {
+        "TEMP": found.below("AirTemperature", 80, 0.9),
+        "WARM": found.below("AirTemperature", 75, 0.5),
+        "LOW": low,
+        "HIGH": high,
+        "SENSOR": found.coldest(),
+    }
+
+
+def yabench_constants(directory: Path) -> dict[str, str]:
+    """Return the thresholds of the experiments."""
+    return {"TEMP": _Observed(directory, "yabench").below("AirTemperature", 50, 0.5), "VARIATION": "0.0"}
+
+
+_POINT = """
+SELECT a.o, b.o FROM read_parquet($static) AS a JOIN read_parquet($static) AS b ON a.s = b.s
+WHERE a.p = $latitude AND b.p = $longitude ORDER BY a.s LIMIT 1
+"""
+
+
+def srbench_constants(directory: Path) -> dict[str, str]:
+    """Return where the first station stands; every station observes everything."""
+    manifest = _manifest(directory, "srbench")
+    if manifest.static is None:
+        raise DataError(f"{directory}: expected static data, got none: generate the world with --static")
+    names = {"latitude": f"<{WGS84}lat>", "longitude": f"<{WGS84}long>"}
+    row = duckdb.execute(_POINT, {"static": _files(directory, manifest.static), **names}).fetchone()
+    assert row is not None, "a world has stations"
+    latitude, longitude = (_number(text) for text in row)
+    return {"LATITUDE": latitude, "LONGITUDE": longitude}
+
+
+def watdiv_constants(directory: Path) -> dict[str, str]:
+    """Return the entities with which the templates have the most answers, found by asking without them."""
+    return asked_constants(query_set("watdiv"), directory, _manifest(directory, "watdiv"))
+
+
+_CHOSEN: Mapping[str, Callable[[Path], dict[str, str]]] = {
+    "lsbench": social_constants,
+    "csrbench": csrbench_constants,
+    "yabench": yabench_constants,
+    "srbench": srbench_constants,
+    "watdiv": watdiv_constants,
+}
+
+
+class _Observed:
+    """What the stations of a world observed."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        manifest = _manifest(directory, name)
+        self.directory, self.files = directory, _files(directory, manifest.streams["sensors"])
+
+    def below(self, observed: str, published: float, share: float) -> str:
+        """Return the published bound if a value is above it, else one that a share of the values does not exceed."""
+        sql = """SELECT max(o_num), least(quantile_disc(o_num, $share), max(o_num) - 1)
+        FROM read_parquet($files) WHERE p = $p AND s LIKE $s"""
+        most, bound = self._ask(sql, observed, share=share)
+        return str(published if most > published else bound)
+
+    def between(self, observed: str, low: float, high: float) -> tuple[str, str]:
+        """Return the published bounds if a value is strictly between them, else some around the middle half."""
+        sql = """SELECT count(*) FILTER (o_num > $low AND o_num < $high), quantile_disc(o_num, 0.25) - 1,
+        quantile_disc(o_num, 0.75) + 1 FROM read_parquet($files) WHERE p = $p AND s LIKE $s"""
+        inside, first, last = self._ask(sql, observed, low=low, high=high)
+        return (str(low), str(high)) if inside else (str(first), str(last))
+
+    def coldest(self) -> str:
+        """Return the IRI of the sensor with the lowest air temperature."""
+        sql = "SELECT s FROM read_parquet($files) WHERE p = $p AND s LIKE $s ORDER BY o_num, s LIMIT 1"
+        (measure,) = self._ask(sql, "AirTemperature")
+        station = measure.removeprefix(f"<{SSW}MeasureData_AirTemperature_").partition("_")[0]
+        return f"{SSW}System_{station}"
+
+    def _ask(self, sql: str, observed: str, **bounds: float) -> tuple[Any, ...]:
+        given = {"files": self.files, "p": f"<{OM_OWL}floatValue>", "s": f"<{SSW}MeasureData#_{observed}#_%", **bounds}
+        row = duckdb.execute(sql.replace("LIKE $s", "LIKE $s ESCAPE '#'"), given).fetchone()
+        if row is None or row[0] is None:
+            raise DataError(f"{self.directory}: no station observes {observed}: generate with --properties {observed}")
+        return row
+
+
+def _number(text: str) -> str:
+    """Return the number of a literal as queries write it."""
+    term = decode(text)
+    assert isinstance(term, Literal), text
+    return term.lexical

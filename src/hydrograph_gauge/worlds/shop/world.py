@@ -1,0 +1,226 @@
+"""The world `shop`: the data of Stream WatDiv at a static and a stream scale, its stream timed by a rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from hydrograph.errors import DataError
+from hydrograph_gauge.worlds import writer
+from hydrograph_gauge.worlds.draws import Draws, numbers
+from hydrograph_gauge.worlds.partitions import tasks
+from hydrograph_gauge.worlds.plan import InArrays, StreamPlan, World, WorldPlan
+from hydrograph_gauge.worlds.settings import Length, Settings
+from hydrograph_gauge.worlds.shop.activities import (
+    ROWS_PER_BUCKET,
+    Timing,
+    associations_of,
+    followed,
+    followed_links,
+    timed,
+)
+from hydrograph_gauge.worlds.shop.arrays import Encoder, tables
+from hydrograph_gauge.worlds.shop.expectation import expect
+from hydrograph_gauge.worlds.shop.links import links
+from hydrograph_gauge.worlds.shop.model import Mode, Model, read_model
+from hydrograph_gauge.worlds.shop.population import Population
+from hydrograph_gauge.worlds.shop.triples import encoded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STREAM = "http://ex.org/streams/test"
+"""The stream of Stream WatDiv's queries."""
+KNOWLEDGE = "http://dsg.uwaterloo.ca/watdiv/knowledge"
+"""The static graph of Stream WatDiv's queries."""
+
+
+class Shop(Settings):
+    """The settings of the world `shop`."""
+
+    static: int = Field(default=1, ge=1, description="the scale of users, products, retailers and websites")
+    stream: int = Field(default=1, ge=1, description="the scale of offers, purchases, reviews and of all activities")
+    rate: int = Field(default=10_000, ge=1, description="triples in a second of event time")
+    batch: int | None = Field(default=None, ge=1, description="triples with the same time; default: by the rate")
+    interval: Length | None = Field(default=None, ge=0, description="time between two batches; default: by the rate")
+    start: int = Field(default=0, description="the time of the first triple, in ms")
+    per: Literal["triple", "activity"] = Field(
+        default="triple", description="what has a time of its own, and is an element of the stream"
+    )
+    model: Path | None = Field(default=None, description="a model file in WatDiv's syntax instead of the built-in one")
+
+
+def timing(settings: Shop) -> Timing:
+    """Return when triples happen: triple i at i * 1000 / R ms, rounded down.
+
+    The thesis says it in batches, of B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms, which comes to the
+    same where R divides 1000 or is a multiple of it. The original divides whole numbers, which makes 1,500 triples in
+    a second 1,000; a faithful copy does so too, and so does whoever gives B or I.
+
+    >>> timing(Shop(rate=100)), timing(Shop(rate=10_000))
+    (Timing(batch=1, interval=10, start=0, per=1), Timing(batch=10, interval=1, start=0, per=1))
+    >>> [timing(Shop(rate=1500)).value(i) for i in range(7)]
+    [0, 0, 1, 2, 2, 3, 4]
+    """
+    rate = settings.rate
+    if settings.faithful or settings.batch is not None or settings.interval is not None:
+        batch = settings.batch or max(rate // 1000, 1)
+        interval = max(1000 // rate, 1) if settings.interval is None else settings.interval
+        return Timing(batch, interval, settings.start)
+    shared = math.gcd(1000, rate)
+    interval, per = 1000 // shared, rate // shared
+    # Whole batches, one in a ms, need one division only.
+    return Timing(per, 1, settings.start) if interval == 1 else Timing(1, interval, settings.start, per)
+
+
+def population(spark: SparkSession | None, settings: Shop) -> Population:
+    """Return the entities of a shop."""
+    return Population(
+        spark,
+        load_model(settings.model),
+        Draws(settings.seed),
+        static=settings.static,
+        stream=settings.stream,
+        faithful=settings.faithful,
+    )
+
+
+def load_model(file: Path | None) -> Model:
+    """Return the model in a file, or the built-in one."""
+    if file is None:
+        return read_model((resources.files(__package__) / "watdiv.model").read_text("utf-8"), "watdiv.model")
+    try:
+        return read_model(file.read_text("utf-8"), str(file))
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror}") from error
+
+
+def generate(spark: SparkSession, settings: Shop) -> WorldPlan:
+    """Return the plans of static data and stream."""
+    people = population(spark, settings)
+    static = encoded(people, static_rows(people))
+    wanted = expect(people)
+    found = timed(people, wanted.stream, by_activity=settings.per == "activity" and settings.faithful)
+    stream = _stream(people, settings, found.rows, found.total)
+    return WorldPlan(streams=(stream,), static=static, static_about=wanted.static, done=found.release)
+
+
+def static_rows(people: Population) -> DataFrame:
+    """Return the static data as rows `code`, `s`, `o`; what two rows of the model say twice stands there once."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first: dict[tuple[str, str, str], int] = {}
+    codes = []
+    for row in people.rows:
+        link = (row.subject, row.predicate, row.association.object) if row.association else (str(row.code), "", "")
+        codes.append(first.setdefault(link, row.code))
+    canonical = F.get(numbers(codes, "int"), F.col("code")).alias("code")
+    return drawn_rows(people).select(canonical, "s", "o").distinct()
+
+
+def drawn_rows(people: Population) -> DataFrame:
+    """Return the static data as it is drawn, row by row of the model: a link may come twice."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frames = []
+    for type_ in people.model.types:
+        if type_.name not in people.streamed and people.has_triples(type_.name):
+            n = people.count(type_.name)
+            entities = people.session.range(0, n, 1, tasks(n, 20_000))
+            frames.append(people.equipped(entities).select(F.inline(people.triples(type_.name, F.col("id")))))
+    for row in people.rows:
+        one = row.association
+        if one is not None and one.exclusive and row.predicate not in people.streamed_predicates:
+            frames.append(links(people, one, 1).select(F.lit(row.code).alias("code"), "s", "o"))
+    result = frames[0]
+    for frame in frames[1:]:
+        result = result.unionByName(frame)
+    return result
+
+
+def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame:
+    """Return the triples of activities: `kept`, `code`, `s`, `o`, `at`, the place in the activity, and `next`.
+
+    `next` is the number of the activity that repeats the triple; null where none does.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind, a, e = F.col("kind"), F.col("a"), F.col("e")
+    all_ = people.model.activities
+    codes = _link_codes(people)
+    link = F.array(F.struct(F.get(numbers(codes, "int"), kind).alias("code"), a.alias("s"), e.alias("o")))
+    triples = F.when(kind.isin(*_kinds(people, entities=False)), link)
+    for number, activity in enumerate(all_):
+        if activity.entity is not None:
+            own = people.triples(activity.entity, e)
+            triples = triples.when(kind == number, F.when(a >= 0, F.concat(own, link)).otherwise(own))
+    # An array is made by a projection of its own: inside `explode` it would not be compiled.
+    made = rows.select(*kept, "kind", "again", "anew", triples.alias("triples"))
+    each = made.select(*kept, "kind", "again", "anew", F.posexplode("triples").alias("at", "one"))
+    linked = F.col("one.code") == F.get(numbers(codes, "int"), kind)
+    repeated = kind.isin(*(number for number, one in enumerate(all_) if one.entity is None or one.mode is Mode.EACH))
+    next_ = F.when(repeated, F.when(linked, F.col("again")).otherwise(F.col("anew")))
+    return each.select(*kept, "one.code", "one.s", "one.o", "at", next_.alias("next"))
+
+
+def _kinds(people: Population, *, entities: bool) -> list[int]:
+    return [number for number, one in enumerate(people.model.activities) if (one.entity is not None) is entities]
+
+
+def _stream(people: Population, settings: Shop, rows: DataFrame, total: int) -> StreamPlan:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    times = timing(settings)
+    parts = max(1, math.ceil(total / ROWS_PER_BUCKET))
+    expand: Callable[[DataFrame], DataFrame] | InArrays
+    if settings.per == "activity":
+        rows = followed(rows, people, parts)
+        elements = rows.select(times.column(F.col("i")).alias("t"), F.col("i").alias("seq"), *rows.columns)
+
+        def expand(placed: DataFrame) -> DataFrame:
+            each = stream_triples(people, placed, "t", "seq")
+            known = each.select("t", "seq", times.column(F.col("next")).alias("t_next"), "code", "s", "o")
+            return encoded(people, known, "t", "seq", "t_next")
+    else:
+        elements = _numbered_triples(people, rows, parts)
+        encoder = Encoder(tables(people, times))
+        expand = InArrays(time=times.column(F.col("seq")), order=encoder.order, encode=encoder)
+    step = writer.ROWS_PER_FILE
+    starts = tuple(dict.fromkeys(times.value(i) for i in range(0, max(1, total), step)))
+    return StreamPlan(name="shop", iri=STREAM, elements=elements, expand=expand, starts=starts)
+
+
+def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFrame:
+    """Return the triples of activities: `seq`, the number of each among all, `code`, `s`, `o`, and `next`.
+
+    Links are by far the most, and are triples as they are: only what has several triples becomes an array of them.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    links_, entities = (rows.where(F.col("kind").isin(*_kinds(people, entities=several))) for several in (False, True))
+    single = followed_links(links_, _link_codes(people), parts)
+    each = stream_triples(people, followed(entities, people, parts).withColumnRenamed("i", "seq"), "seq")
+    at = F.col("at")
+    return single.unionByName(
+        each.select((F.col("seq") + at).alias("seq"), "code", "s", "o", (F.col("next") + at).alias("next"))
+    )
+
+
+def _link_codes(people: Population) -> list[int]:
+    """Return the codes of the links that make the activities, by their kinds."""
+    return [people.row_of(associations_of(people, activity)[0]).code for activity in people.model.activities]
+
+
+WORLD = World(
+    "shop",
+    "The web shop of Stream WatDiv: users follow, like and subscribe, retailers offer, users buy and review.",
+    Shop,
+    generate,
+    texts=("tnt", "watdiv"),
+    graph=KNOWLEDGE,
+)

@@ -1,0 +1,157 @@
+"""Photo albums, photos of places with tagged friends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hydrograph_gauge.worlds.plan import Line
+from hydrograph_gauge.worlds.social.clock import Source
+from hydrograph_gauge.worlds.social.people import People
+from hydrograph_gauge.worlds.social.posts import run_of
+from hydrograph_gauge.worlds.social.settings import IDS_PER_OWNER
+from hydrograph_gauge.worlds.social.triples import degrees, instant, listed, optional, text, triple
+from hydrograph_gauge.worlds.social.vocabulary import DBPO, DBPPROP, DC, DCTERMS, SIB, SIOC, SIOCT, TYPE, name
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_ALBUM_TRIPLES, _PHOTO_TRIPLES = 4, 9
+
+
+def make_albums(people: People, users: DataFrame) -> DataFrame:
+    """Return the albums: `album`, `author`, `home` (the author's country), `country`, `created`, `friends`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asked, draws, u = people.settings, people.draws, F.col("u")
+    drawn = F.floor(draws.uniform("albums").column(u) * asked.max_albums * people.weeks(F.col("created")))
+    counted = users.withColumn("albums", drawn).where(F.col("albums") > 0)
+    each = counted.select("*", F.explode(F.sequence(F.lit(0), F.col("albums") - 1)).alias("i"))
+    numbered = each.withColumn("album", u * IDS_PER_OWNER + F.col("i") + 1)
+    album = F.col("album")
+    left = F.lit(asked.last) - F.col("created")
+    delay = F.floor(draws.uniform("album created").column(album) * left / 1000) * 1000
+    return numbered.select(
+        "album",
+        F.col("u").alias("author"),
+        F.col("country").alias("home"),
+        draws.below("album country", len(people.known.countries)).column(album).alias("country"),
+        (F.col("created") + delay).alias("created"),
+        "friends",
+    )
+
+
+def make_photos(people: People, albums: DataFrame) -> DataFrame:
+    """Return the photos: `id`, `album`, `author`, `home`, `place`, `created`, `friends` of the author."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asked, draws, album = people.settings, people.draws, F.col("album")
+    counted = albums.withColumn("photos", draws.below("photos", asked.max_photos).column(album))
+    each = counted.where(F.col("photos") > 0).select(
+        "*", F.explode(F.sequence(F.lit(0), F.col("photos") - 1)).alias("i")
+    )
+    numbered = each.withColumn("id", album * asked.max_photos + F.col("i") + 1)
+    key, author = F.col("id"), F.col("author")
+    favourites = draws.below("favourite places", asked.max_places).column(author)
+    which = F.floor(draws.uniform("favourite").column(key) * favourites)
+    favourite = people.place(F.col("home"), draws.uniform("favourite place").column(author, which))
+    there = (favourites > 0) & draws.chance("at favourite place", asked.place_probability).column(key)
+    elsewhere = people.place(F.col("country"), draws.uniform("place of photo").column(key))
+    return numbered.select(
+        "id",
+        "album",
+        "author",
+        "home",
+        F.when(there, favourite).otherwise(elsewhere).cast("int").alias("place"),
+        (F.col("created") + F.col("i") * 1000).alias("created"),
+        "friends",
+    )
+
+
+def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Source:
+    """Return the stream of albums and photos."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    nobody = F.array().cast("array<bigint>")
+    galleries = albums.select(
+        F.lit(0).alias("kind"), F.col("album").alias("id"), "author", "home", "country", "album", "created",
+        nobody.alias("tagged"),
+    )  # fmt: skip
+    pictures = tagged(people, photos).select(
+        F.lit(1).alias("kind"), "id", "author", "home", F.col("place").cast("bigint").alias("country"), "album",
+        "created", "tagged",
+    )  # fmt: skip
+    agent = people.has_agent(F.col("author"), F.col("id"), "photo").cast("int")
+    n = F.when(F.col("kind") == 0, _ALBUM_TRIPLES).otherwise(_PHOTO_TRIPLES + agent + F.size("tagged"))
+    predicates = (
+        TYPE, f"{DCTERMS}title", f"{DBPO}location", f"{DBPPROP}latd", f"{DBPPROP}longd", f"{SIB}agent",
+        f"{SIB}browser", f"{SIOC}ip_address", f"{DC}created", f"{SIOC}container_of", f"{SIOC}creator_of",
+        f"{SIB}usertag",
+    )  # fmt: skip
+    return Source(
+        name="photos",
+        elements=galleries.unionByName(pictures).withColumn("n", n.cast("bigint")),
+        order=("kind", "id"),
+        triples=lambda rows: rows,
+        listed=lambda: _photo_triples(people),
+        lines=(Line(f"<{TYPE}>", f"<{SIB}"), *(Line(f"<{predicate}>") for predicate in predicates)),
+    )
+
+
+def tagged(people: People, photos: DataFrame) -> DataFrame:
+    """Return `photos` with `tagged`: a run of the friends whom the author met by region or interest."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    near = F.filter("friends", lambda friend: friend["made"] < 2)
+    audience = photos.withColumn("audience", near)
+    return audience.withColumn("tagged", run_of(people, "user tags", people.settings.max_user_tags)).drop("audience")
+
+
+def photo_tag_stream(people: People, photos: DataFrame) -> Source:
+    """Return the stream of user tags alone."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    elements = tagged(people, photos).select("id", "created", "tagged", F.size("tagged").cast("bigint").alias("n"))
+    return Source(
+        name="photo_tags",
+        elements=elements.where(F.col("n") > 0),
+        order=("id",),
+        triples=lambda rows: rows,
+        listed=lambda: _user_tags(),
+    )
+
+
+def _user_tags() -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    photo = name("photo", F.col("id"))
+    return F.transform("tagged", lambda user: triple(photo, f"{SIB}usertag", name("user", user)))
+
+
+def _photo_triples(people: People) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    faithful = people.settings.faithful
+    key, author, t, place = F.col("id"), F.col("author"), F.col("created"), F.col("country")
+    is_photo = F.col("kind") == 1
+    photo, album = name("photo", key), name("album", F.col("album"))
+    latitude, longitude = people.position(place)
+    title = F.concat(F.lit("Album "), people.country_name(F.col("country")))
+    gallery = [
+        triple(album, TYPE, F.lit(f"<{SIOCT}ImageGallery>")),
+        text(album, f"{DCTERMS}title", title),
+        instant(album, f"{DC}created", t, faithful=faithful),
+        triple(name("user", author), f"{SIOC}creator_of", album),
+    ]
+    picture = [
+        triple(photo, TYPE, F.lit(f"<{SIB}Photo>")),
+        triple(photo, TYPE, F.lit(f"<{SIOC}Item>")),
+        text(photo, f"{DBPO}location", people.place_name(place)),
+        degrees(photo, f"{DBPPROP}latd", latitude),
+        degrees(photo, f"{DBPPROP}longd", longitude),
+        optional(people.has_agent(author, key, "photo"), text(photo, f"{SIB}agent", people.agent(author))),
+        text(photo, f"{SIB}browser", people.used_browser(author, key, "photo")),
+        text(photo, f"{SIOC}ip_address", people.used_address(author, F.col("home"), key, t, "photo")),
+        instant(photo, f"{DC}created", t, faithful=faithful),
+        triple(album, f"{SIOC}container_of", photo),
+    ]
+    return F.when(is_photo, F.concat(listed(picture), _user_tags())).otherwise(F.array(*gallery))

@@ -1,0 +1,319 @@
+"""Writes the plans of a world: encoded Parquet of fixed size cut by key, text forms on request, the manifest last.
+
+Rows go to files by their keys (streams by time, the static graph by ranges of subject ids) and are sorted inside, so
+the files are the same however many tasks made the rows, and a task holds one file's worth of narrow rows at most.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hydrograph import __version__
+from hydrograph.errors import DataError, UsageError
+from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term_id
+from hydrograph.rdf.xsd import Kind
+from hydrograph.streams.formats import parquet
+from hydrograph_gauge.worlds import texts
+from hydrograph_gauge.worlds.cuts import Cuts
+from hydrograph_gauge.worlds.draws import long_columns, numbers
+from hydrograph_gauge.worlds.ids import check_ids
+from hydrograph_gauge.worlds.manifest import MANIFEST, Part, WorldManifest
+from hydrograph_gauge.worlds.part_files import Written, write_files
+from hydrograph_gauge.worlds.plan import InArrays, StreamPlan, World
+from hydrograph_gauge.worlds.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ROWS_PER_FILE = parquet.ROWS_PER_FILE
+MOST_CELLS = 2**16
+"""Cells of time in which rows are counted, to cut a stream into files."""
+STATIC = "static"
+SPILL = ".spill"
+FILES = "settings"
+"""Where the files are copied that settings name."""
+_KINDS = max(Kind) + 1
+_SALTS = (term_id("checksum a"), term_id("checksum b"))
+_OPTIONS = {
+    "compression": "zstd",
+    "parquet.block.row.count.limit": str(parquet.ROWS_PER_GROUP),
+    # Ids and positions seldom recur; trying a dictionary for them costs time and memory.
+    **{f"parquet.enable.dictionary#{name}": "false" for name in ("seq", "s_id", "o_id")},
+}
+
+_CONF = {
+    # Rows are narrow: to ask after each one how large the batch has become takes an eighth of all time.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # What is kept on disk is read once; to look for a better form of random numbers finds none.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
+
+_S = TypeVar("_S", bound=Settings)
+Step = Callable[[str], None]
+
+
+def write_world(
+    spark: SparkSession,
+    world: World[_S],
+    settings: _S,
+    target: Path,
+    *,
+    forms: Sequence[str] = (),
+    force: bool = False,
+    step: Step = lambda _: None,
+) -> WorldManifest:
+    """Generate a world into the directory `target`, which appears whole or not at all, and return its manifest.
+
+    `step` is told in words what happens next.
+    """
+    if unknown := set(forms) - set(world.texts):
+        raise UsageError(f"{world.name} has no text form {min(unknown)}; it has {', '.join(world.texts)}")
+    _make_way(target, force=force)
+    partial = target.parent / f".{target.name}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    before = {name: spark.conf.get(name) for name in _CONF}
+    try:
+        for name, value in _CONF.items():
+            spark.conf.set(name, value)
+        files = _copied(settings, partial)
+        step("planning")
+        plan = world.generate(spark, settings)
+        streams: dict[str, Part] = {}
+        static = None
+        try:
+            if plan.static is not None:
+                step("static data")
+                static = _write_static(plan.static, plan.static_about, partial, forms, world.graph)
+            for stream in plan.streams:
+                step(stream.name)
+                streams[stream.name] = _write_stream(stream, partial, forms, step)
+        finally:
+            plan.done()
+        step("checking ids")
+        check_ids(
+            [[partial / part.path / name for name in part.files] for part in _parts(static, streams)], partial / SPILL
+        )
+        shutil.rmtree(partial / SPILL, ignore_errors=True)
+        manifest = WorldManifest(
+            hydrograph=__version__,
+            world=world.name,
+            seed=settings.seed,
+            settings=settings.model_dump(mode="json") | {name: str(place) for name, place in files.items()},
+            static=static,
+            streams=streams,
+            files={name: sha256((partial / place).read_bytes()).hexdigest() for name, place in files.items()},
+        )
+        manifest.write(partial)
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+    finally:
+        for name, known in before.items():
+            spark.conf.set(name, str(known))
+        shutil.rmtree(partial, ignore_errors=True)
+    return WorldManifest.read(target)
+
+
+def _copied(settings: Settings, directory: Path) -> dict[str, Path]:
+    """Copy the settings that are files, so that a world is known by itself, and return where the copies are in it."""
+    given = {name: value for name, value in settings if isinstance(value, Path)}
+    places = {name: Path(FILES) / name / file.name for name, file in given.items()}
+    for name, place in places.items():
+        (directory / place).parent.mkdir(parents=True)
+        try:
+            shutil.copyfile(given[name], directory / place)
+        except OSError as error:
+            raise DataError(f"{given[name]}: {error.strerror}") from error
+    return places
+
+
+def _parts(static: Part | None, streams: Mapping[str, Part]) -> list[Part]:
+    return [*streams.values(), *([] if static is None else [static])]
+
+
+def active_tasks(spark: SparkSession) -> tuple[int, int]:
+    """Return how many tasks of the running stages are done, and how many there are."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+def with_next(events: DataFrame) -> DataFrame:
+    """Return rows of the encoded schema with `t_next` filled: for a world that can not know when a triple comes again.
+
+    It shuffles whole rows; do it on narrower ones where speed counts.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    same = Window.partitionBy("s_id", "p_id", "o_id").orderBy("t", "seq")
+    return events.withColumn("t_next", F.lead("t").over(same)).select(*EVENT_COLUMNS)
+
+
+def row_hashes(*columns: str) -> list[Column]:
+    """Return two independent hashes of a logical row, from its times and the ids of its terms."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    values = [F.col(name) for name in columns]
+    return [F.xxhash64(*long_columns(salt, *values)) for salt in _SALTS]
+
+
+def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], step: Step) -> Part:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    time = stream.expand.time if isinstance(stream.expand, InArrays) else F.col("t")
+    starts = _starts(stream.elements, stream.span) if stream.starts is None else list(stream.starts)
+    part = Cuts.of(starts).column(time) if starts else F.lit(0)
+    placed = stream.elements.repartitionById(max(1, len(starts)), part)
+    place = directory / stream.name
+    if isinstance(stream.expand, InArrays):
+        written = write_files(placed, stream.expand, place, _SALTS)
+        elements = written.rows
+    else:
+        written, elements = _write_expanded(stream.expand, placed, place)
+    files = written.files
+    manifest = parquet.Manifest(
+        version=parquet.VERSION,
+        rows=written.rows,
+        elements=elements,
+        first=written.first,
+        last=written.last,
+        blanks=written.blanks,
+        kinds=tuple(kind for kind in range(_KINDS) if written.kinds >> kind & 1),
+        t_next=True,
+        salt=salt_of(stream.iri),
+        files=files,
+    )
+    manifest.write(place)
+    lines = []
+    for form in forms:
+        step(f"{stream.name} as {form}")
+        lines.append(texts.write_stream(form, stream, place, manifest, directory))
+    return Part(
+        path=stream.name,
+        iri=stream.iri,
+        triples=manifest.rows,
+        elements=manifest.elements,
+        first=manifest.first,
+        last=manifest.last,
+        checksum=_checksum(written.sums),
+        files=files,
+        texts=tuple(lines),
+    )
+
+
+def _write_expanded(expand: Callable[[DataFrame], DataFrame], placed: DataFrame, place: Path) -> tuple[Written, int]:
+    """Write the rows that Spark makes of elements, and return what was written and the number of elements."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    seen, made = Observation(), Observation()
+    expanded = expand(placed.observe(made, F.count("*").alias("elements")))
+    # A world without such elements may have made its empty columns of smaller numbers.
+    wide = {name: F.col(name).cast("bigint") for name in ("t", "seq", "t_next")}
+    rows = expanded.select(*(wide[name].alias(name) if name in wide else F.col(name) for name in EVENT_COLUMNS))
+    rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
+    blank = (F.col("o_kind") == 1) | F.startswith(F.col("s"), F.lit("_"))
+    kinds = numbers([1 << kind for kind in range(_KINDS)], "int")
+    rows = rows.observe(
+        seen,
+        *_sums("t", "seq", "s_id", "p_id", "o_id"),
+        F.min("t").alias("first"),
+        F.max("t").alias("last"),
+        F.coalesce(F.bool_or(blank), F.lit(False)).alias("blanks"),  # noqa: FBT003
+        F.coalesce(F.bit_or(F.get(kinds, F.col("o_kind").cast("int"))), F.lit(0)).alias("kinds"),
+    )
+    files = tuple(parquet.write_parts(rows, place, _OPTIONS))
+    known = seen.get
+    return Written(
+        files=files,
+        rows=known["rows"],
+        first=known["first"],
+        last=known["last"],
+        blanks=known["blanks"],
+        kinds=known["kinds"],
+        sums=_whole(known),
+    ), made.get["elements"]
+
+
+def _write_static(
+    triples: DataFrame, about: float | None, directory: Path, forms: Sequence[str], graph: str | None
+) -> Part:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    files = max(1, math.ceil((triples.count() if about is None else about) / ROWS_PER_FILE))
+    # The upper half of an id, from [0, 2**32): ranges of ids are ranges of it.
+    upper = F.shiftrightunsigned(F.col("s_id"), 32)
+    placed = triples.select(*TRIPLE_COLUMNS).repartitionById(files, F.shiftright(upper * F.lit(files), 32).cast("int"))
+    seen = Observation()
+    rows = placed.sortWithinPartitions("p_id", "s_id", "o_id").observe(seen, *_sums("s_id", "p_id", "o_id"))
+    place = directory / STATIC
+    names = tuple(parquet.write_parts(rows, place, _OPTIONS))
+    known = seen.get
+    return Part(
+        path=STATIC,
+        iri=graph,
+        triples=known["rows"],
+        elements=known["rows"],
+        checksum=_checksum(_whole(known)),
+        files=names,
+        texts=texts.write_static(forms, place, names),
+    )
+
+
+def _starts(elements: DataFrame, span: tuple[int, int] | None) -> list[int]:
+    """Return the first times of the files, so that no time is in two files and each has about the same rows.
+
+    Rows are counted by cells of time: the driver sees a number of counts that does not grow with the stream.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if span is None:
+        seen = elements.agg(F.min("t").alias("first"), F.max("t").alias("last")).collect()[0]
+        if seen["first"] is None:
+            return []
+        span = seen["first"], seen["last"]
+    first, last = span
+    width = (last - first) // MOST_CELLS + 1
+    triples = F.sum("n") if "n" in elements.columns else F.count("*")
+    cell = F.floor((F.col("t") - F.lit(first)) / F.lit(width)).alias("cell")
+    counted = elements.groupBy(cell).agg(triples.cast("bigint").alias("n")).orderBy("cell").toArrow()
+    times = first + counted["cell"].to_numpy() * width
+    return [start for start, _ in parquet.ranges(times, counted["n"].to_numpy(), ROWS_PER_FILE)]
+
+
+def _sums(*columns: str) -> list[Column]:
+    """Return the count and the sums of both hashes, each in two halves, because a sum of BIGINTs may overflow."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = [F.count("*").alias("rows")]
+    for name, hashed in zip("ab", row_hashes(*columns), strict=True):
+        low, high = hashed.bitwiseAND(F.lit(0xFFFFFFFF)), F.shiftrightunsigned(hashed, 32)
+        sums += [F.sum(low).alias(f"{name}_low"), F.sum(high).alias(f"{name}_high")]
+    return sums
+
+
+def _whole(sums: dict[str, Any]) -> tuple[int, ...]:
+    """Return both sums modulo 2**64."""
+    return tuple(((sums[f"{name}_low"] or 0) + ((sums[f"{name}_high"] or 0) << 32)) % 2**64 for name in "ab")
+
+
+def _checksum(sums: tuple[int, ...]) -> str:
+    """Return both sums in hexadecimal digits."""
+    return "".join(f"{one:016x}" for one in sums)
+
+
+def _make_way(target: Path, *, force: bool) -> None:
+    """Raise UsageError if `target` exists and must not be replaced; only a generated world is ever replaced."""
+    if not target.exists():
+        return
+    if not force:
+        raise UsageError(f"{target} exists: choose another name or say --force")
+    if not (target / MANIFEST).is_file():
+        raise UsageError(f"{target} is no generated world: remove it yourself")

@@ -1,0 +1,98 @@
+"""Several queries in one driver, evaluated side by side on Spark: each reports what replay does."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from hydrograph import api
+from hydrograph.errors import RunError
+from hydrograph.live.driver.query_pool import Abreast
+from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.step.units import Unit
+from tests.support.kill_harness import QUERY, STREAM, Site
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def far(worked: Any) -> Member:
+    """Return a query that is not evaluated here."""
+    return cast("Member", SimpleNamespace(stepper=SimpleNamespace(placed=None), own=tuple, worked=worked))
+
+
+def test_queries_run_at_once_and_one_that_fails_fails_alone() -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def meets(*_: object) -> str:
+        both.wait()  # breaks unless the other one runs meanwhile
+        return threading.current_thread().name
+
+    def fails(*_: object) -> str:
+        meets()
+        raise RunError("no more memory")
+
+    abreast = Abreast()
+    try:
+        for _ in range(2):
+            results = abreast.start({"a": far(meets), "b": far(fails)}, [], cast("Any", {"a": None, "b": None}))
+            assert str(results["a"]()).startswith("hydrograph-query")
+            with pytest.raises(RunError, match="no more memory"):
+                results["b"]()
+    finally:
+        abreast.close()
+    alone = abreast.start({"a": far(lambda *_: "here")}, [], cast("Any", {"a": None}))
+    assert cast("Any", alone["a"]()) == "here"
+
+
+@pytest.mark.spark
+def test_queries_side_by_side_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    site = Site(tmp_path, seed=5, files=4)
+    units: dict[str, list[str]] = defaultdict(list)
+
+    def take(unit: Unit) -> None:
+        units[unit.key.query].append(unit.report.json("any", 1))
+
+    live = api.query(QUERY).start(
+        {STREAM: str(tmp_path / "in")},
+        checkpoint=tmp_path / "checkpoint",
+        lateness=300,
+        placement="spark",
+        session=spark,
+        on_unit=take,
+    )
+    for name in ("second", "third"):
+        live.add(QUERY, name=name)
+    site.give(site.files)
+    assert live.wait(300)
+    with api.query(QUERY).over({STREAM: str(tmp_path / "in")}, placement="local") as run:
+        expected = [report.json("any", 1) for report in run.reports()]
+    assert len(units) == 3
+    assert len(expected) > 3
+    assert all(found == expected for found in units.values())
+
+
+@pytest.mark.spark
+def test_texts_of_a_query_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    """A filter's text stands beside the times of a batch, and is none of the numbers that change with it."""
+    kept = 'CONTAINS(STR(?b), "x") && STR(?b) != "x3"'
+    text = f"""SELECT ?b FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 2s STEP 1s]
+        {{ WINDOW <urn:w> {{ ?a <urn:p> ?b FILTER({kept}) }} }}"""
+    found: list[tuple[int, int]] = []
+    live = api.query(text).start(
+        {"urn:s": "push:"},
+        checkpoint=tmp_path / "checkpoint",
+        placement="spark",
+        session=spark,
+        on_unit=lambda unit: found.append((unit.report.t, len(unit.report.rows))),
+    )
+    for t in range(0, 4000, 500):
+        live.streams["urn:s"].send(t, f'<urn:a> <urn:p> "{"x" if t % 1000 else "y"}{t // 500}" .')
+    live.streams["urn:s"].end()
+    assert live.wait(300)
+    assert found == [(2000, 1), (3000, 1), (4000, 2), (5000, 1)]

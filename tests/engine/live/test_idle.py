@@ -1,0 +1,69 @@
+"""Which partitions are not waited for: those that are silent, and not those whose elements nobody has read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hydrograph.language import parse
+from hydrograph.live.driver.batch_loop import Runner
+from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.progress import Stopwatch
+from hydrograph.live.sources.inputs import Input
+from hydrograph.live.step.input_batch import Arrival, partition_of
+from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.plan import plan
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.profile import RSPQL
+from hydrograph.windows.stream import Element
+from tests.support.live_faults import MemoryFiles, MemorySource
+from tests.support.replay_adapter import encode_elements
+
+QUICK, SLOW = Iri("urn:quick"), Iri("urn:slow")
+QUERY = """SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:quick> [RANGE 10ms STEP 10ms]
+FROM NAMED WINDOW <urn:v> ON <urn:slow> [RANGE 10ms STEP 10ms]
+{ { WINDOW <urn:w> { ?s ?p ?o } } UNION { WINDOW <urn:v> { ?s ?p ?o } } }"""
+
+
+@pytest.fixture
+def placed() -> Iterator[Local]:
+    with Local(threads=1, small=True) as database:
+        yield database
+
+
+def arrivals(stream: Iri, times: list[int]) -> list[Arrival]:
+    """Return elements of these times, one after the other."""
+    triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
+    encoded = [encode_elements([Element.of(t, n, triple)]) for n, t in enumerate(times)]
+    return [Arrival(stream, events, at, at + 1) for at, events in enumerate(encoded)]
+
+
+def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
+    now = 0.0
+    sources = {QUICK: MemorySource(arrivals(QUICK, [1, 25, 35])), SLOW: MemorySource(arrivals(SLOW, [1, 3]))}
+    partitions = tuple(map(partition_of, sources))
+    registered = Registered(name="query", plan=plan(parse(QUERY), RSPQL, 0), partitions=partitions)
+    inputs = [Input(stream, source) for stream, source in sources.items()]
+    member = Member(Stepper(registered, StaticGraphs(), placed))
+    runner = Runner(member, inputs, MemoryFiles(), idle_after=5.0, clock=lambda: now)
+    runner.open()
+    quick, slow = (sources[stream].chunks for stream in (QUICK, SLOW))
+    sources[QUICK].there = sources[SLOW].there = 1
+    assert runner.once()
+    # Somebody reads the one for ten seconds, and meanwhile the other has something too.
+    sources[QUICK].there = sources[SLOW].there = 2
+    now = 10.0
+    assert runner.arrived([quick[1]], Stopwatch())
+    assert [*runner.batch.idle] == []
+    assert runner.arrived([slow[1]], Stopwatch())
+    counts = runner.members["query"].record.counts
+    assert (counts.used, counts.late_dropped) == (4, 0)
+    # Now it is silent indeed.
+    sources[QUICK].there = 3
+    now = 20.0
+    assert runner.once()
+    assert [*runner.batch.idle] == [SLOW.value]
+    assert runner.members["query"].record.reports > 0

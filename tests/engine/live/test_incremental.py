@@ -1,0 +1,325 @@
+"""Kept rows: what comes is joined with what is there, and nothing twice; live still equals replay (S36)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from sqlglot import exp
+
+from hydrograph import api
+from hydrograph.algebra.queries import StreamOperator
+from hydrograph.algebra.windows import TimeWindow
+from hydrograph.compile.program import SetMaking
+from hydrograph.live.evaluate import deltas, incremental
+from hydrograph.live.evaluate.change_instants import Moments
+from hydrograph.live.evaluate.deduplication import Arrived, Repeats
+from hydrograph.live.evaluate.deltas import NEW, split
+from hydrograph.live.evaluate.whole_windows import Evaluator
+from hydrograph.live.step.input_batch import Arrival, partition_of
+from hydrograph.live.step.records import Record
+from hydrograph.live.step.state import State
+from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.watermark import Lateness
+from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.plan import Facts, plan
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.profile import Origin, Profile
+from hydrograph.windows.report import Policy, When
+from hydrograph.windows.stream import Element
+from hydrograph.windows.tick import Tick
+from tests.support.live_histories import History, cut, lived, random_history, replayed
+from tests.support.random_windows import random_report_case
+from tests.support.replay_adapter import encode_elements
+
+SEEDS = (1, 3, 5, 6, 9, 13, 15)
+MISTAKEN = (13, 15)
+"""Those of them that notice mistakes."""
+S = Iri("urn:s")
+JOIN = """
+PREFIX : <urn:>
+SELECT ?a ?b ?c FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 1s] WHERE { WINDOW :w { ?a :p ?b . ?b :q ?c } }
+"""
+COUNT = """
+PREFIX : <urn:>
+SELECT ?b (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 1s]
+WHERE { WINDOW :w { ?a :p ?b . ?b :q ?c OPTIONAL { ?c :p ?d } } } GROUP BY ?b
+"""
+
+
+@pytest.fixture
+def placed() -> Iterator[Local]:
+    with Local(threads=1, small=True) as database:
+        yield database
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows be added with every batch, not only when a report needs them."""
+    monkeypatch.setattr(incremental, "EAGER", 1)
+    monkeypatch.setattr(incremental, "_SHARE", 2**40)
+
+
+def triple(s: str, p: str, o: str) -> Triple:
+    return Triple(Iri(f"urn:{s}"), Iri(f"urn:{p}"), Iri(f"urn:{o}"))
+
+
+class Run:
+    """A query that is given elements batch by batch."""
+
+    def __init__(self, text: str, placed: Local, profile: Profile | None = None) -> None:
+        """Register the query."""
+        query = api.query(text)
+        planned = plan(query.algebra, profile or query.profile, 0)
+        registered = Registered(name="query", plan=planned, partitions=(partition_of(S),))
+        self.stepper = Stepper(registered, StaticGraphs(), placed)
+        self.state, self.record, self.at = State(), Record(), 0
+
+    def give(self, *elements: tuple[int, Triple]) -> list[str]:
+        events = encode_elements([Element.of(t, self.at + n, content) for n, (t, content) in enumerate(elements)])
+        arrivals = [Arrival(S, events, self.at, self.at + len(elements))]
+        self.at += len(elements)
+        decision = self.stepper.decide(self.state, arrivals, self.record)
+        self.state, units, self.record = self.stepper.work(self.state, arrivals, self.record, decision)
+        return [unit.text for unit in units]
+
+    @property
+    def kept(self) -> incremental.Incremental:
+        evaluator = self.stepper._evaluator
+        assert evaluator is not None
+        assert evaluator.incremental is not None
+        return evaluator.incremental
+
+
+def test_what_is_there_is_not_joined_again(placed: Local) -> None:
+    run = Run(JOIN, placed)
+    for t in range(0, 15_000, 300):
+        run.give((t, triple(f"a{t}", "p", f"b{t % 700}")), (t, triple(f"b{t % 700}", "q", f"c{t}")))
+    run.give((15_000, triple("a", "p", "b")))
+    before = (dict(run.kept.work.read), dict(run.kept.work.made))
+    assert run.kept.rows > 60
+    # The three triples of this second, and nothing of those before, are what the joins begin with.
+    assert run.give((15_500, triple("b", "q", "c")), (16_000, triple("x", "p", "y")))
+    read = Counter(run.kept.work.read) - Counter(before[0])
+    made = Counter(run.kept.work.made) - Counter(before[1])
+    assert max(read.values()) <= 3
+    answer = run.kept.program.answer
+    assert made[answer] == 1
+
+
+def test_each_answer_is_made_once_however_many_windows_show_it(placed: Local) -> None:
+    run = Run(JOIN, placed)
+    rows = 0
+    for t in range(0, 30_000, 500):
+        units = run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
+        rows += sum(unit.count('"a"') for unit in units)
+    made = run.kept.work.made[run.kept.program.answer]
+    assert made == 59  # the last one waits for a report that needs it
+    assert rows > 5 * made
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_is_kept_is_bounded_however_many_batches_a_window_has(placed: Local) -> None:
+    run, each = Run(JOIN, placed), 40
+    for t in range(0, 25_000, 200):
+        run.give(*[(t, triple(f"a{t}-{n}", "p", f"b{t}-{n}")) for n in range(each)])
+    window = 50 * each
+    assert window <= run.state.size <= 1.5 * window + 256
+    assert len(run.state.pieces[S]) < 40
+    (repeats,) = run.kept._repeats.values()
+    assert window <= len(repeats) <= 1.5 * window + 1024
+    assert run.kept.rows <= 1.5 * window + 1024
+    assert max(len(kept.runs) for kept in run.kept._kept.values()) < 40
+
+
+def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole windows are evaluated then, from the middle of a run on, and the answers stay the same."""
+    gave_up = 0
+    for most in (0, 5):
+        monkeypatch.setattr(incremental, "MOST", most)
+        for seed in (1, 5, 7):
+            history = random_history(seed)
+            assert lived(history, placed)[0] == replayed(history.case, placed), (most, seed)
+    run = Run(JOIN, placed)
+    for t in range(0, 15_000, 500):
+        run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
+        gave_up += "rows of q0_window would have to be kept" in run.stepper.evaluation
+    assert 0 < gave_up < 30
+    assert run.record.reports > 0
+
+
+@pytest.mark.parametrize("text", [JOIN, COUNT])
+def test_every_term_begins_with_new_rows(text: str) -> None:
+    query = api.query(text)
+    planned = plan(query.algebra, query.profile, 0)
+    parts = split(planned.program(Facts({S: SetMaking.DONE}, broadcast=False)), {})
+    joins = 0
+    for step in parts.followed:
+        for select in step.query.find_all(exp.Select):
+            sources = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
+            names = [source.name for source in sources if isinstance(source, exp.Table)]
+            assert sum(name.endswith(NEW) for name in names) == 1, names
+            joins += len(names) > 1
+    assert joins >= 2
+    assert bool({"group"} & {step.name.split("_")[1] for step in parts.rest.steps}) == (text == COUNT)
+
+
+def test_what_comes_adds_what_was_not_there() -> None:
+    rng = Random("repeats")
+    for _ in range(300):
+        step, width = rng.choice((1, 2, 3)), rng.choice((1, 3, 4, 5, 10))
+        repeats, covered = Repeats(), Counter[tuple[int, int]]()
+        expected: set[tuple[int, int]] = set()
+        for _ in range(rng.randrange(1, 6)):
+            size = rng.randrange(1, 6)
+            ids = np.array([rng.randrange(2) for _ in range(size)], np.int64)
+            t = np.array([rng.randrange(20) for _ in range(size)], np.int64)
+            lo, hi = t // step + 1, (t + width) // step + 1
+            kept = lo < hi
+            new = Arrived((ids, ids, ids), t, lo, hi).where(kept)
+            left, right, adds = repeats.cut(new)
+            for which, start, end, there in zip(new.ids[0], left, right, adds, strict=True):
+                covered.update((int(which), rank) for rank in range(start, end) if there)
+            for which, start, end in zip(new.ids[0], new.lo, new.hi, strict=True):
+                expected |= {(int(which), rank) for rank in range(start, end)}
+        assert covered == Counter(expected)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_rows_that_are_added_with_every_batch_give_what_replay_gives(placed: Local) -> None:
+    ways: Counter[bool] = Counter()
+    for seed in SEEDS:
+        history = random_history(seed)
+        found, _ = lived(history, placed)
+        assert found == replayed(history.case, placed), seed
+        ways[Evaluator(history.registered().plan.starting(0), history.static(), placed).incremental is None] += 1
+    assert min(ways[True], ways[False]) >= 2
+
+
+def whole(history: History, placed: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    with monkeypatch.context() as patched:
+        patched.setattr(Evaluator, "_why_whole", "the test says so")
+        return lived(history, placed)[0]
+
+
+def test_late_elements_count_as_they_do_without_kept_rows(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = 0
+    for seed in SEEDS:
+        case = random_history(seed).case
+        history = cut(case, Random(seed), lateness=Lateness(delay=0))
+        found, record = lived(history, placed)
+        late += record.counts.late_partial
+        assert found == whole(history, placed, monkeypatch), seed
+    assert late >= 3
+
+
+def changing(seed: int) -> History:
+    """Return a history of a query whose reports elements make: each tick, with and without expiry, each operator."""
+    rng = Random(f"changing {seed}")
+    case = random_report_case(seed)
+    windows = tuple(
+        each
+        if isinstance(each.definition, TimeWindow)
+        else replace(each, definition=TimeWindow(rng.choice((3, 5, 8)), rng.choice((1, 2, 5, None))))
+        for each in case.query.windows
+    )
+    profile = replace(
+        case.profile,
+        report=Policy(When.CONTENT_CHANGE, expiry=seed % 2 == 0),
+        tick=Tick.TUPLE if seed // 2 % 2 else Tick.TIME,
+        origin=Origin.EPOCH,
+        r2s_set=seed % 5 == 0,
+    )
+    operator = (StreamOperator.ISTREAM, StreamOperator.DSTREAM, StreamOperator.RSTREAM)[seed // 4 % 3]
+    query = replace(case.query, windows=windows, operator=operator, every=None)
+    case = replace(case, query=query, profile=profile, from_=None, until=None)
+    return cut(case, rng, one_by_one=rng.random() < 0.3)
+
+
+def test_reports_that_elements_make_are_those_of_replay(placed: Local) -> None:
+    kept: Counter[str] = Counter()
+    for seed in range(12):
+        history = changing(seed)
+        planned = history.registered().plan
+        evaluator = Evaluator(planned, history.static(), placed)
+        assert evaluator.incremental is not None or "clock" in evaluator.evaluation or "triples" in evaluator.evaluation
+        if evaluator.incremental is not None:
+            kept[f"{planned.operator} {planned.tick} expiry {planned.profile.report.expiry}"] += 1
+            kept["changes"] += evaluator.incremental.changes is not None
+            kept["answers"] += evaluator.incremental.answers is not None
+            kept["run again"] += evaluator.incremental.changes is None and evaluator.incremental.answers is None
+        assert lived(history, placed)[0] == replayed(history.case, placed), seed
+    assert len(kept) == 12 + 3
+    assert all(kept.values()), kept
+
+
+def test_late_elements_change_reports_of_elements_as_they_do_without_kept_rows(
+    placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = 0
+    for seed in (0, 2, 5):
+        history = cut(changing(seed).case, Random(seed), lateness=Lateness(delay=0))
+        found, record = lived(history, placed)
+        late += record.counts.late_partial
+        assert found == whole(history, placed, monkeypatch), seed
+    assert late >= 3
+
+
+CHANGES = replace(api.query(JOIN).profile, report=Policy(When.CONTENT_CHANGE), operator=StreamOperator.ISTREAM)
+
+
+def test_the_work_of_a_report_that_an_element_makes_follows_the_element(placed: Local) -> None:
+    run = Run(JOIN, placed, CHANGES)
+    for t in range(0, 9_000, 100):
+        run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
+    before = dict(run.kept.work.made), len(run.record.snapshot.counts())
+    assert before[1] == 89  # the newest waits until its time is over
+    (line,) = run.give((9_000, triple("x", "p", "y")))
+    assert line.count('"a"') == 1
+    assert run.record.snapshot.since(run.record.snapshot) == []
+    made = Counter(run.kept.work.made) - Counter(before[0])
+    assert made[run.kept.program.answer] == 1
+    assert run.record.snapshot.changed <= 256
+    assert len(run.record.snapshot.entered) == 1
+
+
+@pytest.mark.parametrize("mistake", ["leaves", "places"])
+def test_mistakes_in_the_numbers_of_instants_are_noticed(
+    mistake: str, placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mistake == "places":
+        one = lambda _, due: {stream: np.ones(events.num_rows, np.int64) for stream, events in due.items()}  # noqa: E731
+        monkeypatch.setattr(Moments, "places", one)
+    else:
+        monkeypatch.setattr(Moments, "_left", lambda *_: np.array([], np.int64))
+    histories = (changing(seed) for seed in range(12))
+    assert any(lived(history, placed)[0] != replayed(history.case, placed) for history in histories)
+
+
+def differing(placed: Local) -> bool:
+    """Tell whether the histories notice a mistake."""
+    return any(lived(history, placed)[0] != replayed(history.case, placed) for history in map(random_history, MISTAKEN))
+
+
+@pytest.mark.usefixtures("at_once")
+def test_new_rows_joined_twice_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deltas, "OLD", deltas.ALL)
+    assert differing(placed)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_repeats_that_are_not_cut_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Repeats, "_again", lambda _, keys: np.zeros(len(keys), bool))
+    assert differing(placed)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_rows_that_are_forgotten_too_soon_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget = incremental.Runs.forget
+    monkeypatch.setattr(incremental.Runs, "forget", lambda runs, frontier: forget(runs, frontier + 1))
+    assert differing(placed)

@@ -1,0 +1,133 @@
+"""A batch settles some reports at most: the others follow in batches of their own, and are what they would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from hydrograph.language import parse
+from hydrograph.live.driver.batch_loop import Runner
+from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.sources.inputs import Input
+from hydrograph.live.step import batch_limit as portion
+from hydrograph.live.step.input_batch import Arrival, partition_of
+from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.units import Key, Unit
+from hydrograph.rdf.terms import Iri, Triple
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.plan import plan
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.profile import RSPQL, Profile
+from hydrograph.windows.report import Policy, When
+from hydrograph.windows.stream import Element
+from tests.support.live_faults import MemoryFiles, MemorySource
+from tests.support.live_histories import lived, random_history, replayed
+from tests.support.replay_adapter import encode_elements
+
+STREAM = Iri("urn:stream")
+QUERY = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 10ms STEP 5ms] { WINDOW <urn:w> { ?s ?p ?o } }"
+YEAR = 365 * 86_400_000
+
+
+@pytest.fixture
+def placed() -> Iterator[Local]:
+    with Local(threads=1, small=True) as database:
+        yield database
+
+
+class Driven:
+    """A query over elements of some times; what it needs to go on after a crash stays when `start` is called again."""
+
+    def __init__(self, times: Sequence[int], profile: Profile = RSPQL) -> None:
+        """Let all elements be there from the beginning."""
+        triples = [Triple(Iri(f"urn:e{number}"), Iri("urn:p"), Iri("urn:o")) for number in range(len(times))]
+        elements = [Element.of(t, number, triples[number]) for number, t in enumerate(times)]
+        arrivals = [Arrival(STREAM, encode_elements([each]), n, n + 1) for n, each in enumerate(elements)]
+        self.source = MemorySource(arrivals)
+        self.source.there = len(times)
+        self.files, self.profile, self.now = MemoryFiles(), profile, 0.0
+        self.units: dict[Key, Unit] = {}
+        self.most = 0
+        """The most reports of one batch."""
+
+    def start(self, placed: Local) -> Runner:
+        placed.forget()
+        registered = Registered(
+            name="query", plan=plan(parse(QUERY), self.profile, 0), partitions=(partition_of(STREAM),)
+        )
+        member = Member(Stepper(registered, StaticGraphs(), placed))
+        runner = Runner(
+            member,
+            [Input(STREAM, self.source)],
+            self.files,
+            outs=[lambda unit: self.units.__setitem__(unit.key, unit)],
+            idle_after=5.0,
+            clock=lambda: self.now,
+        )
+        runner.open()
+        return runner
+
+    def once(self, runner: Runner) -> bool:
+        before = runner.members["query"].record.reports
+        worked = runner.once()
+        self.most = max(self.most, runner.members["query"].record.reports - before)
+        return worked
+
+    @property
+    def times(self) -> list[int]:
+        return [unit.report.t for unit in self.units.values()]
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_portions_of_any_size_give_what_replay_gives(placed: Local, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(portion, "MOST", most)
+    for seed in range(1000, 1012):
+        history = random_history(seed)
+        expected = replayed(history.case, placed)
+        found, record = lived(history, placed)
+        assert found == expected, seed
+        assert record.counts.late_partial == record.counts.late_dropped == 0, seed
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(when=When.PERIODIC, period=5)])
+def test_a_silence_that_is_over_is_worked_off_in_portions(
+    placed: Local, monkeypatch: pytest.MonkeyPatch, policy: Policy
+) -> None:
+    monkeypatch.setattr(portion, "MOST", 100)
+    driven = Driven([1, 5_000, 5_001], replace(RSPQL, report=policy))
+    runner = driven.start(placed)
+    while driven.once(runner):
+        pass
+    behind = [*driven.times]
+    assert behind == list(range(behind[0], 5_001, 5))
+    assert 1 < driven.most <= 102
+    driven.now = 10.0  # all is silent: the last windows close, and nothing is left
+    assert driven.once(runner)
+    assert not driven.once(runner)
+    assert max(driven.times) in range(5_005, 5_016)
+
+
+def test_a_crash_in_the_middle_of_a_silence_goes_on_with_the_next_portion(
+    placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portion, "MOST", 100)
+    driven = Driven([1, 5_000])
+    runner = driven.start(placed)
+    for _ in range(3):
+        assert driven.once(runner)
+    assert 200 < len(driven.units) <= 303
+    runner = driven.start(placed)
+    while driven.once(runner):
+        pass
+    assert driven.times == list(range(10, 5_001, 5))
+
+
+def test_a_year_of_silence_takes_no_memory_at_once(placed: Local) -> None:
+    driven = Driven([1, YEAR])
+    runner = driven.start(placed)
+    for _ in range(3):
+        assert driven.once(runner)
+    assert driven.most == portion.MOST
+    assert len(driven.units) == 3 * portion.MOST

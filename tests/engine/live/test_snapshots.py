@@ -1,0 +1,103 @@
+"""The snapshot against which changes are taken: what a batch writes of it follows what changed (S35)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from hydrograph.live.checkpoint.snapshot_log import Place, SnapshotLog
+from hydrograph.live.step import snapshot
+from hydrograph.live.step.snapshot import NOTHING, Snapshot
+from hydrograph.runtime.reports import Row
+from tests.support.live_faults import DAMAGES, MemoryFiles
+
+
+def rows(*numbers: int) -> tuple[Row, ...]:
+    return tuple((f"<urn:{number}>", None) for number in numbers)
+
+
+def written(files: MemoryFiles) -> int:
+    return sum(map(len, files.data.values()))
+
+
+def test_it_is_what_came_without_what_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "_LEAST", 10)
+    rng = Random("snapshots")
+    expected: Counter[Row] = Counter()
+    found, log, files = NOTHING, None, MemoryFiles()
+    log = SnapshotLog(files, 1)
+    wholes = 0
+    for _ in range(300):
+        left = rng.sample([*expected.elements()], min(rng.randrange(4), expected.total()))
+        entered = rows(*(rng.randrange(20) for _ in range(rng.randrange(4))))
+        expected += Counter(entered)
+        expected -= Counter(left)
+        found = found.after(entered, tuple(left))
+        wholes += found.before is None
+        assert found.counts() == expected
+        assert found.size == expected.total()
+        place = log.write("q", found)
+        if place is not None:
+            assert SnapshotLog(files, 2).read(place) == found
+    assert 3 < wholes < 150
+
+
+def test_what_a_batch_writes_follows_what_changed() -> None:
+    files = MemoryFiles()
+    log = SnapshotLog(files, 1)
+    many = NOTHING.after(rows(*range(5_000)), ())
+    log.write("q", many)
+    before = written(files)
+    assert log.write("q", many) is not None
+    assert written(files) == before
+    assert many.after((), ()) is many
+    log.write("q", many.after(rows(7), rows(8)))
+    assert 0 < written(files) - before < 200
+
+
+def test_a_query_without_changes_has_no_files() -> None:
+    files = MemoryFiles()
+    assert SnapshotLog(files, 1).write("q", NOTHING) is None
+    assert not files.data
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_one_of_two_copies_is_enough(damage: str) -> None:
+    files = MemoryFiles()
+    log = SnapshotLog(files, 1)
+    first = NOTHING.after(rows(*range(300)), ())
+    place = log.write("q", first.after(rows(1), ()))
+    assert place is not None
+    for name in [*files.data]:
+        kept = dict(files.data)
+        changed = DAMAGES[damage](files.data[name])
+        if changed is None:
+            del files.data[name]
+        else:
+            files.data[name] = changed
+        assert SnapshotLog(files, 2).read(place).size == 301
+        files.data = kept
+    for name in files.data:
+        files.data[name] = b""
+    assert not SnapshotLog(files, 2).stands(place)
+
+
+def test_files_that_no_record_needs_are_removed() -> None:
+    files = MemoryFiles()
+    log = SnapshotLog(files, 1)
+    one = log.write("one", NOTHING.after(rows(1), ()))
+    two = log.write("two", NOTHING.after(rows(2), ()))
+    assert isinstance(one, Place)
+    assert isinstance(two, Place)
+    log.keep({one.file}, {"one"})
+    assert log.stands(one)
+    assert not log.stands(two)
+    assert len(files.data) == 2
+
+
+def test_equal_ones_are_equal_however_they_came_about() -> None:
+    there = NOTHING.after(rows(1, 2), ()).after(rows(2), rows(1))
+    assert there == Snapshot(None, rows(2, 2), (), 2)
+    assert there != NOTHING

@@ -1,0 +1,39 @@
+"""`--sync`: the names of new files are on the disk too, not only what is in them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from hydrograph.live.storage.files import LocalFiles
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_directories_are_synced_when_names_in_them_are_new(
+    sync: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    files = LocalFiles(tmp_path / "root", sync=sync)
+    files.write("a/b/whole", b"1")
+    made, synced[:] = [*synced], []
+    files.append("a/log", 0, b"1")
+    files.append("a/log", 1, b"2")
+    files.claim("a/lease", b"1")
+    files.move("a/lease", "a/b/lease")
+    files.close()
+    if sync:
+        assert made == ["a", "root", tmp_path.name, "b"]
+        assert synced == ["a", "a", "b"]
+    else:
+        assert made == synced == []

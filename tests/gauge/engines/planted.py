@@ -1,0 +1,136 @@
+"""Engines with one fault each, to be started as programs: `python planted.py FAULT`."""
+
+from __future__ import annotations
+
+import io
+import os
+import queue
+import sys
+import threading
+import time
+from typing import BinaryIO
+
+from hydrograph.errors import UnsupportedError
+from hydrograph_gauge.engines.oxigraph import Incremental, Standing
+from hydrograph_gauge.engines.program import Answers, serve
+from hydrograph_gauge.engines.protocol import Answer, Finished
+
+BUSY = 0.3
+ROOM = 2
+
+
+class Planted(Incremental):
+    """Right but for its fault."""
+
+    def __init__(self, fault: str) -> None:
+        """Plant a fault."""
+        super().__init__()
+        self.fault = fault
+        self.elements = self.windows = 0
+        self.hoard: list[bytes] = []
+
+    def register(self, name: str, text: str) -> None:
+        if self.fault == "unsupported":
+            raise UnsupportedError("no window is known here")
+        super().register(name, text)
+
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+        self.elements += 1
+        if self.fault == "hog":
+            self.hoard.append(os.urandom(8 << 20))
+        if self.fault == "drop" and self.elements % 5 == 0:
+            return
+        if self.fault == "shift":
+            t -= 400
+        yield from self._changed(super().send(stream, t, triples))
+        if self.fault == "eager":
+            for name, query in self.standing.items():
+                yield Answer(query=name, rows=query.rows())
+                yield Finished(query=name)
+
+    def end(self) -> Answers:
+        yield from self._changed(super().end())
+
+    def _close(self, name: str, query: Standing, until: int) -> Answers:
+        if self.fault != "evict":
+            yield from super()._close(name, query, until)
+            return
+        while query.next_close is not None and query.next_close <= until:
+            query.remove_before(query.next_close - query.grid.width - 300)
+            yield Answer(query=name, rows=query.rows(), t=query.next_close)
+            yield Finished(query=name)
+            query.next_close += query.grid.step
+
+    def _changed(self, answers: Answers) -> Answers:
+        for answer in answers:
+            if isinstance(answer, Answer):
+                self.windows += 1
+                self._at_window(self.windows)
+                rows = answer.rows
+                if self.fault == "duplicate":
+                    rows = (*rows, *rows)
+                if self.fault == "round":
+                    rows = tuple({**row, "v": row["v"].replace('.5"', '.0"')} for row in rows)
+                if self.fault == "foreign":
+                    rows = ({"nobody": "<urn:x>"},)
+                if self.fault == "unnamed":
+                    answer = answer.model_copy(update={"t": None})
+                if self.fault == "lazy" and self.windows % 3 == 0:
+                    continue
+                yield answer.model_copy(update={"rows": rows})
+            else:
+                yield answer
+
+    def _at_window(self, number: int) -> None:
+        if self.fault == "slow":
+            time.sleep(BUSY)
+        if number < 3:
+            return
+        match self.fault:
+            case "crash":
+                sys.stderr.write("out of ideas\n")
+                sys.stderr.flush()
+                os._exit(9)
+            case "hang":
+                time.sleep(1_000)
+            case "flood":
+                while True:
+                    sys.stdout.write('{"reply":"answer","query":"q","rows":[]}\n' * 1_000)
+            case "garbage":
+                sys.stdout.write("Result: 42\n")
+                sys.stdout.flush()
+            case _:
+                pass
+
+
+class Impatient:
+    """Standard input with little room: elements that come while the engine is busy are thrown away, as sockets do."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        """Begin to read."""
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._read, args=(source,), daemon=True).start()
+
+    def _read(self, source: BinaryIO) -> None:
+        for line in source:
+            if b'"send"' not in line or self._lines.qsize() < ROOM:
+                self._lines.put(line)
+        self._lines.put(b"")
+
+    def commands(self, engine: Planted) -> None:
+        """Do what is left of the commands."""
+        for line in iter(self._lines.get, b""):
+            serve_one(engine, line)
+
+
+def serve_one(engine: Planted, line: bytes) -> None:
+
+    serve(engine, io.BytesIO(line), sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    planted = Planted(sys.argv[1])
+    if sys.argv[1] == "slow":
+        Impatient(sys.stdin.buffer).commands(planted)
+    else:
+        serve(planted)

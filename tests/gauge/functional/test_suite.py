@@ -1,0 +1,161 @@
+"""The functional suite: right engines pass what they can be asked, and a planted fault fails where it must."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hydrograph.windows.profile import RSPQL, preset
+from hydrograph_gauge.functional.__main__ import matrix
+from hydrograph_gauge.functional.case import Case, term
+from hydrograph_gauge.functional.cases import CASES
+from hydrograph_gauge.functional.suite import difference, due, functional, row_by_row
+from hydrograph_gauge.functional.w3c import w3c
+from hydrograph_gauge.judge.blocks import Block
+from hydrograph_gauge.oracle.compare import compare
+from hydrograph_gauge.oracle.dataset import Row
+from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.results import Functional
+
+PLANTED = Path(__file__).parents[1] / "engines" / "planted.py"
+
+
+def counted(found: list[Functional]) -> Counter[tuple[str, bool | None]]:
+    return Counter((each.group, each.passed) for each in found)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.group}, {case.name}")
+def test_answers_made_by_hand_are_those_of_the_oracle(case: Case) -> None:
+    by_hand = case.expected()
+    reports = {
+        report.t: report.rows
+        for report in expected(case.query(), case.elements(), case.static_data())
+        if report.rows and report.t <= case.until()
+    }
+    assert reports or case.name in ("nothing", "t0 = 3", "t0 = 4", "t0 = 5", "query A: two in one room")
+    if by_hand is not None:
+        assert reports.keys() == {t for t, rows in by_hand.items() if rows}
+        assert not any(compare(by_hand[t], rows) for t, rows in reports.items())
+
+
+@pytest.mark.parametrize("engine", ["hydrograph", "hydrograph-live"])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 5])
+def test_hydrograph_passes_everything(engine: str, every: int) -> None:
+    cases = CASES[::every]
+    found = list(functional(engine, cases))
+    assert [each for each in found if each.passed is not True] == []
+    assert len(found) == len(cases) > 50 // every
+
+
+def test_a_store_that_is_kept_up_to_date_passes_what_it_can_be_asked() -> None:
+    found = list(functional("oxigraph"))
+    assert [each for each in found if each.passed is False] == []
+    assert {each.name for each in found if each.passed is None} == {"Istream", "Dstream", "two windows of one stream"}
+
+
+@pytest.mark.slow
+def test_a_store_that_is_asked_by_the_clock() -> None:
+    found = list(functional("oxigraph-periodic"))
+    assert [each for each in found if each.group != "S2R" and each.passed is False] == []
+
+
+def test_late_eviction_shows_where_content_shows() -> None:
+    """The planted engine keeps elements for three units too long."""
+    found = list(functional(f"program:{sys.executable} {PLANTED} evict"))
+    failed = {(each.group, each.name) for each in found if each.passed is False}
+    assert ("R2S", "Rstream") in failed
+    assert {("S2R", "sliding, identity"), ("S2R", "sliding, join"), ("S2R", "sliding, count")} <= failed
+    assert not any(group == "R2R" for group, _ in failed)
+
+
+def block(text: str, t: int | None = None) -> Block:
+    return Block(1.0, Counter([tuple(map(term, text.split()))] if text else []), t)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("m1 r1, m2 r1, m2 r1, m1 r2", ""),  # a report of two rows in two answers
+        ("m1 r1, m2 r1, m2 r1", "missing 1 x <http://ex.org/m1> <http://ex.org/r2>"),
+        ("m1 r1, m2 r1, m2 r1, m1 r2, m1 r2", "extra   1 x <http://ex.org/m1> <http://ex.org/r2>"),
+        ("m1 r1, m2 r1, m2 r1, m1 r2, m9 r9", ""),  # due behind the last time that is judged
+    ],
+)
+def test_eager_engines_are_compared_row_by_row(said: str, wrong: str) -> None:
+    expects: dict[int, Counter[Row]] = {
+        1: Counter([(term("m1"), term("r1")), (term("m2"), term("r1"))]),
+        2: Counter([(term("m2"), term("r1"))]),
+        3: Counter([(term("m1"), term("r2"))]),
+        9: Counter([(term("m9"), term("r9"))]),
+    }
+    assert row_by_row(expects, [block(row) for row in said.split(", ")], until=5) == wrong
+
+
+@pytest.mark.parametrize(
+    ("times", "wrong"),
+    [
+        ([100, 200, 300], ""),
+        ([100, 300], "silent at 200 ms, where an empty report was due"),
+        ([100, None, 300], ""),  # nobody can say which report came
+    ],
+)
+def test_silence_is_not_an_empty_report(times: list[int | None], wrong: str) -> None:
+    room: Counter[Row] = Counter([(term("r1"),)])
+    expects = {100: room, 200: Counter(), 300: room, 900: Counter()}
+    blocks = [block("" if t in (200, None) else "r1", t) for t in times]
+    assert difference(expects, blocks, 500, by_clock=False) == wrong
+
+
+def test_empty_reports_are_due_where_the_paper_has_them() -> None:
+    """Experiment 2, query A: a dash is an empty report, and C-SPARQL leaves out windows without content."""
+    (case,) = [case for case in CASES if case.name.startswith("query A")]
+    closes = list(range(300, 1_900, 300))
+    assert [t for t in due(case, preset("sparqlstream"), by_clock=False) if t <= 1_800] == closes
+    assert [t for t in due(case, preset("csparql"), by_clock=False) if t <= 1_800] == [300, 600, 1_200, 1_800]
+    assert [t for t in due(case, RSPQL, by_clock=False) if t <= 1_800] == closes
+    assert due(case, preset("cqels"), by_clock=False) == {}
+
+
+def test_a_case_that_kills_the_engine_fails_alone() -> None:
+    cases = [case for case in CASES if case.group in ("R2R", "Experiment 2")][-3:]
+    found = list(functional(f"program:{sys.executable} {PLANTED} crash", cases))
+    words = {each.name: each.words for each in found if each.passed is False}
+    assert all("crash" in each for each in words.values())
+    assert len(found) == len(cases)
+    assert counted(found)["R2R", True] == 1  # it has one window only, and the engine dies at its third
+
+
+def test_the_matrix() -> None:
+    found = [
+        Functional(engine="one", group="R2R", name="join", passed=True),
+        Functional(engine="two", group="R2R", name="join", passed=None, words="no words for it"),
+    ]
+    assert matrix(found).splitlines() == [
+        "             one     two",
+        "R2R  join    pass    -",
+        "R2R  passed  1 of 1  0 of 0",
+    ]
+
+
+def test_tests_of_the_w3c(tmp_path: Path) -> None:
+    folder = tmp_path / "sparql11"
+    folder.mkdir()
+    prefixes = (
+        "@prefix mf: <http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#> .\n"
+        "@prefix qt: <http://www.w3.org/2001/sw/DataAccess/tests/test-query#> .\n"
+    )
+    (folder / "manifest-sparql11-query.ttl").write_text(
+        f"{prefixes}<> mf:entries (<#one>) .\n<#one> a mf:QueryEvaluationTest ; mf:name 'one' ;"
+        " mf:action [ qt:query <one.rq> ; qt:data <one.ttl> ] ; mf:result <one.srj> ."
+    )
+    (folder / "one.rq").write_text("SELECT ?o { <urn:a> <urn:b> ?o }")
+    (folder / "one.ttl").write_text("<urn:a> <urn:b> 1, 2 .")
+    number = '{"o": {"type": "literal", "value": "%s", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}}'
+    rows = ", ".join(number % n for n in (1, 2))
+    (folder / "one.srj").write_text(f'{{"head": {{"vars": ["o"]}}, "results": {{"bindings": [{rows}]}}}}')
+    cases = list(w3c(tmp_path))
+    assert len(cases) == 1
+    assert [each.passed for each in functional("oxigraph", cases)] == [True]

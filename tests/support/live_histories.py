@@ -1,0 +1,156 @@
+"""Random histories of live queries: a case of the oracle, cut into batches; and what replay makes of the same case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from hydrograph.live.step.input_batch import Arrival, partition_of
+from hydrograph.live.step.records import Outcome, Record, read_outcome, written
+from hydrograph.live.step.state import State
+from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.watermark import Lateness
+from hydrograph.rdf.terms import Iri
+from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement.spark import Spark
+from hydrograph.runtime.plan import plan
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.profile import Origin
+from hydrograph.windows.stream import Element
+from tests.support.random_cases import BASIC, FULL, Case, random_case
+from tests.support.random_windows import random_report_case
+from tests.support.replay_adapter import encode_elements, encode_triples
+from tests.support.reported import reports_any
+
+DISORDER = 3
+"""What random streams are late by, at most; see `Shape`."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A case, and how the elements of its streams come: each batch takes some of each stream."""
+
+    case: Case
+    batches: tuple[dict[Iri, tuple[Element, ...]], ...]
+    lateness: Lateness
+    waits: bool = False
+    """Whether nobody says where windows begin, so that the first element does."""
+
+    @property
+    def streams(self) -> tuple[Iri, ...]:
+        return tuple(dict.fromkeys(window.stream for window in self.case.query.windows))
+
+    def arrivals(self) -> list[list[Arrival]]:
+        """Return the batches; an offset is the number of an element in its stream."""
+        at = dict.fromkeys(self.streams, 0)
+        found = []
+        for batch in self.batches:
+            arrivals = []
+            for stream, elements in batch.items():
+                start = at[stream]
+                at[stream] += len(elements)
+                arrivals.append(Arrival(stream, encode_elements(elements), start, at[stream]))
+            found.append(arrivals)
+        return found
+
+    def registered(self) -> Registered:
+        planned = plan(self.case.query, self.case.profile, None if self.waits else self.case.t0)
+        partitions = tuple(partition_of(stream) for stream in self.streams)
+        return Registered(name="query", plan=planned, lateness=self.lateness, partitions=partitions)
+
+    def static(self) -> StaticGraphs:
+        feeding = any(window.name is None for window in self.case.query.windows)
+        has_static = bool(self.case.static.default) or not feeding
+        return StaticGraphs(encode_triples(self.case.static.default) if has_static else None)
+
+    def stepper(self, placed: Local | Spark) -> Stepper:
+        return Stepper(self.registered(), self.static(), placed)
+
+
+def random_histories(seed: int, number: int) -> list[History]:
+    """Return the case of a seed, cut in so many ways; the first way is one element after the other."""
+    first = random_history(seed, one_by_one=True)
+    rng = Random(f"live {seed}, cut again")
+    return [first, *(replace(cut(first.case, rng), waits=first.waits) for _ in range(number - 1))]
+
+
+def random_history(seed: int, *, one_by_one: bool = False) -> History:
+    """Return the history of a seed: every third with any windows, reports and habits, every tenth all operators."""
+    rng = Random(f"live {seed}")
+    features = FULL if seed % 10 == 0 else BASIC
+    case = random_report_case(seed, features) if seed % 3 == 0 else random_case(seed, features)
+    case = replace(case, from_=None, until=None)
+    waits = case.profile.origin is not Origin.EPOCH
+    if waits:  # replay knows the first element, and so where windows begin
+        streams = {window.stream for window in case.query.windows}
+        first = min((element.t for stream in streams for element in case.elements[stream]), default=None)
+        case = replace(case, t0=case.profile.start_at(first))
+    return replace(cut(case, rng, one_by_one=one_by_one), waits=waits)
+
+
+def cut(case: Case, rng: Random, *, one_by_one: bool = False, lateness: Lateness | None = None) -> History:
+    """Cut the streams of a case into batches at random."""
+    streams = tuple(dict.fromkeys(window.stream for window in case.query.windows))
+    left = {stream: list(case.elements.get(stream, ())) for stream in streams}
+    batches: list[dict[Iri, tuple[Element, ...]]] = []
+    most = 1 if one_by_one else rng.choice((2, 5, 12))
+    while any(left.values()):
+        batch: dict[Iri, tuple[Element, ...]] = {}
+        for stream in [rng.choice([s for s in streams if left[s]])] if one_by_one else streams:
+            number = 1 if one_by_one else rng.randrange(most + 1)
+            taken, left[stream] = left[stream][:number], left[stream][number:]
+            if taken:
+                batch[stream] = tuple(taken)
+        batches.append(batch)
+    return History(case, tuple(batches), lateness or Lateness(delay=rng.choice((DISORDER, DISORDER, DISORDER + 4))))
+
+
+def replayed(case: Case, placed: Local | Spark, name: str = "query") -> list[str]:
+    """Return what replay reports, line by line, under the name of the query."""
+    if isinstance(placed, Local):
+        placed.forget()
+    return [report.json(name) for report in reports_any(case, placed)]
+
+
+def lived(
+    history: History,
+    placed: Local | Spark,
+    restarts: Random | None = None,
+    watch: Callable[[Record], None] = lambda _: None,
+) -> tuple[list[str], Record]:
+    """Return what the steps of a history report, and the last record; `restarts` draws batches after which it dies.
+
+    Whoever goes on then has the record as it is written down, and the log. `watch` gets the record of each batch.
+    """
+    stepper = _begun(history, placed)
+    state, record, lines = State(), Record(), []
+    batches: Sequence[list[Arrival]] = [*history.arrivals(), []]
+    partitions = history.registered().partitions
+    number = 0
+    while number < len(batches) or record.decision.more:
+        arrivals = batches[number] if number < len(batches) else []
+        number += 1
+        ended = partitions if number >= len(batches) else ()
+        decision = stepper.decide(state, arrivals, record, ended=ended)
+        state, units, record = stepper.work(state, arrivals, record, decision)
+        lines += [unit.text for unit in units]
+        watch(record)
+        if restarts is not None and restarts.random() < 0.4:
+            outcome = read_outcome(written(Outcome(records={"query": record}), {}), {})
+            record = replace(outcome.records["query"], snapshot=record.snapshot)  # which stands elsewhere
+            stepper = _begun(history, placed)
+            state = stepper.rebuilt(record, _logged(batches[:number], record))
+    return lines, record
+
+
+def _begun(history: History, placed: Local | Spark) -> Stepper:
+    if isinstance(placed, Local):
+        placed.forget()
+    return history.stepper(placed)
+
+
+def _logged(batches: Sequence[list[Arrival]], record: Record) -> list[Arrival]:
+    """Return what a log still has to have, cut where it may be forgotten: between two batches of a partition."""
+    every = [arrival for arrivals in batches for arrival in arrivals]
+    return [arrival for arrival in every if arrival.start >= record.oldest.get(arrival.name, 0)]

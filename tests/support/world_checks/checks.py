@@ -1,0 +1,128 @@
+"""What a check of a world says, and what several of them need: generating aside, measured, at any partition count."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psutil
+
+from hydrograph_gauge.engines.resources import Watch
+from hydrograph_gauge.worlds.manifest import WorldManifest
+from hydrograph_gauge.worlds.partitions import forced
+from hydrograph_gauge.worlds.plan import World
+from hydrograph_gauge.worlds.registry import find_world
+from hydrograph_gauge.worlds.settings import Settings
+from hydrograph_gauge.worlds.writer import write_world
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_S = TypeVar("_S", bound=Settings)
+_MOST_COST = 11
+_MOST_MEMORY = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One bar: what is asked, whether it holds, and the figures."""
+
+    name: str
+    passed: bool
+    said: str
+    rate: float | None = None
+    """Triples a second, where it was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What generating a world in a process of its own took."""
+
+    triples: int
+    seconds: float
+    cpu_seconds: float
+    memory: float
+    """The most that all its processes held together, in megabytes (2**20 bytes)."""
+
+
+def same_at_any_partition_count(spark: SparkSession, name: str, counts: Sequence[int], **settings: Any) -> Check:
+    """Return whether a world has the same checksums, made by so many tasks."""
+    world = find_world(name)
+    sums: dict[int, str] = {}
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
+        for count in counts:
+            spark.conf.set("spark.sql.shuffle.partitions", count)
+            with forced(count):
+                given = world.settings(**settings)
+                sums[count] = write_world(spark, world, given, Path(directory) / str(count)).checksum
+    spark.conf.set("spark.sql.shuffle.partitions", str(before))
+    said = f"{len(set(sums.values()))} checksums at {', '.join(map(str, counts))} partitions: {sums[counts[0]]}"
+    return Check(f"{name}: same rows at any partition count", len(set(sums.values())) == 1, said)
+
+
+def cost_of_size(spark: SparkSession, world: World[_S], what: str, small: _S, large: _S) -> Check:
+    """Return whether ten times as many `what` take at most eleven times the CPU; the small one warms up first."""
+    spent = []
+    for settings in (small, small, large):
+        before = _cpu()
+        with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
+            manifest = write_world(spark, world, settings, Path(directory) / "world")
+        spent.append(_cpu() - before)
+    parts = [*manifest.streams.values(), *([] if manifest.static is None else [manifest.static])]
+    ratio = spent[2] / spent[1]
+    said = (
+        f"{ratio:.1f} times ({spent[1]:.0f} s and {spent[2]:.0f} s of CPU); "
+        f"{getattr(large, what):,} {what}: {sum(part.triples for part in parts):,} triples"
+    )
+    return Check(f"{world.name}: ten times the {what}, at most eleven times the CPU", ratio <= _MOST_COST, said)
+
+
+def _cpu() -> float:
+    """Return the CPU seconds of this process and all below it: Java, and Spark's Python workers, ended ones too."""
+    own = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in (own, *own.children(recursive=True)))
+
+
+def measure(name: str, options: Sequence[str], memory: str) -> Measured:
+    """Generate a world by the command line in a process of its own, on two cores."""
+    with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
+        target = Path(directory) / "world"
+        call = [sys.executable, "-m", "hydrograph", "generate", name, str(target), *options]
+        started = time.monotonic()
+        process = subprocess.Popen([*call, "--master", "local[2]", "--memory", memory], stdout=subprocess.DEVNULL)
+        with Watch(process.pid) as watch:
+            process.wait()
+        seconds = time.monotonic() - started
+        if process.returncode != 0:
+            raise RuntimeError(f"expected `hydrograph generate {name}` to succeed, got exit code {process.returncode}")
+        manifest = WorldManifest.read(target)
+    triples = sum(part.triples for part in manifest.streams.values())
+    most = max((sample.memory for sample in watch.samples), default=0.0)
+    return Measured(triples, seconds, watch.cpu, most)
+
+
+def flat_memory(what: str, small: Measured, large: Measured) -> Check:
+    """Return whether the larger of two worlds took at most half as much memory again, though it is many times as large.
+
+    Both had the same limit of Java's memory, and a tight one: what a task holds does not grow, but Java takes what it
+    may before it collects, and Spark keeps more of what it spread before it spills. Hence the half.
+    """
+    size, growth = large.triples / small.triples, large.memory / small.memory
+    said = (
+        f"{size:.1f} times the triples, {growth:.2f} times the memory of all processes "
+        f"({small.memory:.0f} and {large.memory:.0f} MB)"
+    )
+    return Check(f"{what}: memory stays flat, at most {_MOST_MEMORY:g} times", growth <= _MOST_MEMORY < size, said)
+
+
+def line(check: Check) -> str:
+    """Return a check as one line of text."""
+    return f"{'ok  ' if check.passed else 'FAIL'} {check.name}: {check.said}"
