@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
-from hydrograph.language.cursor import did_you_mean
 from hydrograph.language.dialects import DIALECTS
-from hydrograph.language.lexer import Token, tokenize
+from hydrograph.language.lexer import Token, did_you_mean, tokenize
 from hydrograph.language.printer import print_query, print_sparql
-from hydrograph.language.sparql import SparqlParser
+from hydrograph.language.query_parser import SparqlParser
 
 __all__ = ["DIALECTS", "dialect_of", "parse", "print_query", "print_sparql"]
 

@@ -11,10 +11,9 @@ from typing import ClassVar
 
 from hydrograph.algebra.queries import ContinuousQuery, Form, NamedWindow, StreamOperator
 from hydrograph.algebra.windows import CountWindow, PastWindow, TimeWindow, WindowDefinition
-from hydrograph.language.cursor import did_you_mean, shown
 from hydrograph.language.duration import parse_duration
-from hydrograph.language.lexer import Token
-from hydrograph.language.sparql import SparqlParser
+from hydrograph.language.lexer import Token, did_you_mean, shown
+from hydrograph.language.query_parser import SparqlParser
 from hydrograph.language.syntax import Level, NamedElement
 from hydrograph.language.window_views import ordered, renamed, window_name
 from hydrograph.temporal import DAY, Duration

@@ -18,8 +18,8 @@ from hydrograph.algebra.queries import (
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.language.describe import habits, in_words
 from hydrograph.language.dialects import DIALECTS
+from hydrograph.language.query_parser import SparqlParser
 from hydrograph.language.query_printer import Part, QueryPrinter
-from hydrograph.language.sparql import SparqlParser
 from hydrograph.rdf.terms import Iri, Variable
 from hydrograph.temporal import SECOND
 from hydrograph.windows.profile import PRESETS

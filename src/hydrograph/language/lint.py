@@ -8,8 +8,7 @@ from typing import NamedTuple
 from hydrograph.algebra.nodes import Project
 from hydrograph.algebra.queries import Construct, ContinuousQuery, Describe, Select
 from hydrograph.algebra.walk import expressions, is_visible, mentioned, subpatterns, variables
-from hydrograph.language.cursor import did_you_mean
-from hydrograph.language.lexer import tokenize
+from hydrograph.language.lexer import did_you_mean, tokenize
 from hydrograph.rdf.terms import Variable
 
 

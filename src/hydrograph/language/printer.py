@@ -1,11 +1,14 @@
-"""Algebra to text of any dialect: parsing what is printed gives the algebra again."""
+"""printer."""
 
 from __future__ import annotations
 
-from hydrograph.algebra.queries import Construct, ContinuousQuery
+from hydrograph.algebra.queries import (
+    Construct,
+    ContinuousQuery,
+)
 from hydrograph.errors import UnsupportedError, UsageError
-from hydrograph.language.cursor import did_you_mean
 from hydrograph.language.dialects import DIALECTS
+from hydrograph.language.lexer import did_you_mean
 from hydrograph.language.query_printer import QueryPrinter
 
 

@@ -24,9 +24,9 @@ from hydrograph.algebra.windows import WindowDefinition
 from hydrograph.errors import UnsupportedError
 from hydrograph.language.describe import in_words
 from hydrograph.language.duration import print_short
+from hydrograph.language.expression_printer import TermPrinter
 from hydrograph.language.iri import is_absolute
-from hydrograph.language.print_patterns import INDENT, PatternPrinter
-from hydrograph.language.print_terms import TermPrinter
+from hydrograph.language.pattern_printer import INDENT, PatternPrinter
 from hydrograph.rdf.terms import BlankNode, Iri, Variable
 
 Part: TypeAlias = Literal["name", "operator", "every", "windows", "dataset", "template"]
@@ -198,3 +198,29 @@ def _template_triple(triple: TemplateTriple, printer: PatternPrinter) -> str:
 def _template_term(term: PatternTerm | BlankNode, printer: PatternPrinter) -> str:
     """Return a term of a template."""
     return printer.variable(term) if isinstance(term, Variable) else printer.terms.term(term)
+
+
+class BlockPrinter(QueryPrinter):
+    """Prints `STREAM <stream> [window] { … }`; the window's name is nowhere."""
+
+    def block_heads(self) -> dict[Iri, str]:
+        """Return the head of each block."""
+        return {
+            window.name: f"STREAM {self.bracketed(window)}" for window in self.query.windows if window.name is not None
+        }
+
+    def window_lacks(self) -> Iterator[str]:
+        """Yield windows that no block reads, blocks without a declared window, and bounds without words."""
+        declared = [window.name for window in self.query.windows if window.name is not None]
+        read = [node.name for node in subpatterns(self.query.pattern) if isinstance(node, Window)]
+        if len(set(declared)) < len(declared):
+            yield f"{self.title} has one window for each block"
+        for name in dict.fromkeys(read):
+            if isinstance(name, Variable):
+                yield f"{self.title} has no variables for windows, such as ?{name.name}"
+            elif name not in declared:
+                yield f"{self.title} has no block over a window that is not declared, such as <{name.value}>"
+        for name in dict.fromkeys(declared):
+            if name not in read:
+                yield f"{self.title} has no window that no block reads, such as <{name.value}>"
+        yield from self.unsayable_bounds()

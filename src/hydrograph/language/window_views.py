@@ -36,7 +36,7 @@ from hydrograph.algebra.walk import (
     subpatterns,
     with_expressions,
 )
-from hydrograph.language.translate import join
+from hydrograph.language.syntax_to_algebra import join
 from hydrograph.rdf.terms import Iri, Variable
 
 

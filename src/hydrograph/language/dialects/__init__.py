@@ -11,7 +11,7 @@ from hydrograph.language.dialects.rspql import RspQl
 from hydrograph.language.dialects.sparql import Sparql
 from hydrograph.language.dialects.sparqlstream import SparqlStream
 from hydrograph.language.dialects.strider import Strider
-from hydrograph.language.sparql import SparqlParser
+from hydrograph.language.query_parser import SparqlParser
 
 DIALECTS: dict[str, type[SparqlParser]] = {
     "strider": Strider,

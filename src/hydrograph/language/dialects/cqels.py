@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, TimeWindow, WindowDefinition
-from hydrograph.language.block_printer import BlockPrinter
 from hydrograph.language.dialect import BlockDialect
 from hydrograph.language.duration import print_short
+from hydrograph.language.query_printer import BlockPrinter
 from hydrograph.language.window_views import named, ordered
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 

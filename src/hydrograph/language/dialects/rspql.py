@@ -15,10 +15,10 @@ from hydrograph.algebra.queries import (
 )
 from hydrograph.algebra.walk import subpatterns
 from hydrograph.algebra.windows import CountWindow, PastWindow, TimeWindow, WindowDefinition
-from hydrograph.language.cursor import did_you_mean
 from hydrograph.language.dialect import Dialect
 from hydrograph.language.duration import print_duration
 from hydrograph.language.iri import is_absolute
+from hydrograph.language.lexer import did_you_mean
 from hydrograph.language.query_printer import QueryPrinter
 from hydrograph.language.window_views import named
 from hydrograph.rdf.terms import Iri, Variable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrograph.language.sparql import SparqlParser
+from hydrograph.language.query_parser import SparqlParser
 
 
 class Sparql(SparqlParser):

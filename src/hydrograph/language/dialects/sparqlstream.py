@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from hydrograph.algebra.queries import Construct, ContinuousQuery, Form, NamedWindow, Select
 from hydrograph.algebra.windows import CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
-from hydrograph.language.block_printer import BlockPrinter
 from hydrograph.language.dialect import BlockDialect
 from hydrograph.language.duration import print_units
 from hydrograph.language.lexer import Token
+from hydrograph.language.query_printer import BlockPrinter
 from hydrograph.language.syntax import Level
 from hydrograph.language.window_views import merged, ordered, outside_blocks
 from hydrograph.rdf.terms import Iri

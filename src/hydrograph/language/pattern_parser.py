@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hydrograph.algebra.nodes import Pattern, Values
-from hydrograph.language.expressions import BUILT_INS, ExpressionParser
+from hydrograph.language.expression_parser import BUILT_INS, ExpressionParser
 from hydrograph.language.lexer import Token
 from hydrograph.language.syntax import (
     BindElement,
@@ -18,9 +18,9 @@ from hydrograph.language.syntax import (
     UnionElement,
     ValuesElement,
 )
-from hydrograph.language.terms import LITERAL_STARTS
-from hydrograph.language.translate import Translator
-from hydrograph.language.triples import NODE_STARTS
+from hydrograph.language.syntax_to_algebra import Translator
+from hydrograph.language.term_parser import LITERAL_STARTS
+from hydrograph.language.triple_parser import NODE_STARTS
 from hydrograph.rdf.terms import Iri, Literal, Variable
 
 MAX_TRIPLES = 500

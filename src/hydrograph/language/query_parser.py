@@ -7,12 +7,12 @@ from typing import ClassVar
 from hydrograph.algebra.expressions import Expression, Reference
 from hydrograph.algebra.nodes import Order, TriplePattern
 from hydrograph.algebra.queries import Ask, Construct, ContinuousQuery, Dataset, Describe, Form, Select, TemplateTriple
-from hydrograph.language.expressions import CALL_STARTS
-from hydrograph.language.grouping import sample_conditions
-from hydrograph.language.patterns import PatternParser
+from hydrograph.language.expression_parser import CALL_STARTS
+from hydrograph.language.pattern_parser import PatternParser
 from hydrograph.language.query_printer import QueryPrinter
 from hydrograph.language.syntax import Condition, Level, PathTriple, Projected, TriplesBlock
-from hydrograph.language.triples import NODE_STARTS
+from hydrograph.language.syntax_to_algebra import sample_conditions
+from hydrograph.language.triple_parser import NODE_STARTS
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 
 _FORMS = ("SELECT", "CONSTRUCT", "ASK", "DESCRIBE")

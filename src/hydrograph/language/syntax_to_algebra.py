@@ -5,10 +5,10 @@ The rules about scope are checked on the way, because the variables in scope are
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias, assert_never
 
-from hydrograph.algebra.expressions import And, Expression
+from hydrograph.algebra.expressions import Aggregate, And, Expression, Reference
 from hydrograph.algebra.nodes import (
     Bgp,
     Distinct,
@@ -19,6 +19,7 @@ from hydrograph.algebra.nodes import (
     Join,
     LeftJoin,
     Minus,
+    Order,
     OrderBy,
     PathPattern,
     Pattern,
@@ -30,10 +31,9 @@ from hydrograph.algebra.nodes import (
     Union,
     Window,
 )
-from hydrograph.algebra.walk import depth, is_visible
+from hydrograph.algebra.walk import depth, is_visible, operands, rewrite_expression
 from hydrograph.errors import SyntaxQueryError
-from hydrograph.language.cursor import did_you_mean
-from hydrograph.language.grouping import references
+from hydrograph.language.lexer import did_you_mean
 from hydrograph.language.syntax import (
     BindElement,
     Condition,
@@ -50,6 +50,78 @@ from hydrograph.language.syntax import (
     ValuesElement,
 )
 from hydrograph.rdf.terms import Variable
+
+
+def sample_conditions(level: Level, fresh: Callable[[], Variable]) -> None:
+    """Replace variables that are no keys by SAMPLE of them, in the conditions of a level that groups."""
+    if level.keys is None and not level.aggregates:
+        return
+    selected = level.projection or ()
+    known = {key.variable for key in level.keys or ()}
+    known |= {item.variable for item in selected if item.expression is not None}
+    known |= {variable for variable, _ in level.aggregates}
+    early = {variable for item in selected if item.expression for variable in references(item.expression)}
+    samples: dict[Variable, Variable] = {}
+
+    def sample(expression: Expression) -> Expression:
+        if not isinstance(expression, Reference) or expression.variable in known:
+            return expression
+        if expression.variable not in samples:
+            samples[expression.variable] = _variable_of(Aggregate("SAMPLE", expression), level, fresh)
+        return Reference(samples[expression.variable])
+
+    before = len(level.aggregates)
+    level.having = tuple(_rewritten(condition, sample) for condition in level.having)
+    level.order = tuple(_rewritten(condition, sample) for condition in level.order)
+    if len(level.aggregates) > before:
+        _renumber(level, early)
+
+
+def references(expression: Expression) -> list[Variable]:
+    """Return the variables of an expression outside of EXISTS, in the order of the text."""
+    found: list[Variable] = []
+    waiting = [expression]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Reference):
+            found.append(current.variable)
+        waiting += reversed(operands(current))
+    return found
+
+
+def _rewritten(condition: Condition, rule: Callable[[Expression], Expression]) -> Condition:
+    """Return a condition with `rule` applied everywhere in it."""
+    order = condition.order
+    return Condition(Order(rewrite_expression(order.expression, rule), order.descending), condition.offset)
+
+
+def _variable_of(aggregate: Aggregate, level: Level, fresh: Callable[[], Variable]) -> Variable:
+    """Return the variable of an aggregate, a new one if it is new."""
+    for variable, known in level.aggregates:
+        if known == aggregate:
+            return variable
+    variable = fresh()
+    level.aggregates.append((variable, aggregate))
+    return variable
+
+
+def _renumber(level: Level, early: set[Variable]) -> None:
+    """Name the aggregates of the conditions in the order of the text, as if SAMPLE had been written there."""
+    late = [variable for variable, _ in level.aggregates if variable not in early]
+    conditions = [condition.order.expression for condition in (*level.having, *level.order)]
+    seen = dict.fromkeys(variable for condition in conditions for variable in references(condition) if variable in late)
+    renamed = dict(zip(seen, late, strict=True))
+    by_name = {renamed.get(variable, variable): aggregate for variable, aggregate in level.aggregates}
+    level.aggregates = [(variable, by_name[variable]) for variable, _ in level.aggregates]
+
+    def rename(expression: Expression) -> Expression:
+        if isinstance(expression, Reference):
+            return Reference(renamed.get(expression.variable, expression.variable))
+        return expression
+
+    level.having = tuple(_rewritten(condition, rename) for condition in level.having)
+    level.order = tuple(_rewritten(condition, rename) for condition in level.order)
+
 
 MAX_DEPTH = 200
 

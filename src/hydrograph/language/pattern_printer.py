@@ -35,8 +35,7 @@ from hydrograph.algebra.nodes import (
 )
 from hydrograph.algebra.walk import is_visible, variables
 from hydrograph.errors import UnsupportedError
-from hydrograph.language.print_expressions import ExpressionPrinter
-from hydrograph.language.print_terms import TermPrinter
+from hydrograph.language.expression_printer import ExpressionPrinter, TermPrinter
 from hydrograph.rdf.terms import Iri, Variable
 from hydrograph.rdf.vocab import RDF_TYPE
 

@@ -6,9 +6,8 @@ import itertools
 import re
 
 from hydrograph.errors import SyntaxQueryError
-from hydrograph.language.cursor import Cursor, did_you_mean, shown
 from hydrograph.language.iri import is_absolute, resolve
-from hydrograph.language.lexer import Token, unescape
+from hydrograph.language.lexer import Cursor, Token, did_you_mean, shown, unescape
 from hydrograph.rdf.terms import Iri, Literal, Variable
 from hydrograph.rdf.vocab import RDF_LANG_STRING, XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 

@@ -28,11 +28,10 @@ from hydrograph.algebra.expressions import (
 )
 from hydrograph.algebra.nodes import Pattern
 from hydrograph.algebra.walk import depth, is_volatile
-from hydrograph.language.cursor import shown
-from hydrograph.language.lexer import Token
+from hydrograph.language.lexer import Token, shown
 from hydrograph.language.syntax import Level
-from hydrograph.language.terms import LITERAL_STARTS
-from hydrograph.language.triples import TriplesParser
+from hydrograph.language.term_parser import LITERAL_STARTS
+from hydrograph.language.triple_parser import TriplesParser
 from hydrograph.rdf.terms import Iri, Literal, Variable
 from hydrograph.rdf.vocab import XSD_INTEGER
 
