@@ -8,13 +8,13 @@ from random import Random
 
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.live.checkpoint.query_store import static_fingerprint
-from hydrograph.live.driver.batch_loop import Runner
-from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.driver.batch_loop import BatchLoop
+from hydrograph.live.driver.registered_query import RegisteredQuery
 from hydrograph.live.results.sink import read_units
 from hydrograph.live.sources.inputs import Input
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.records import Enrolled
-from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.records import QueryVersion
+from hydrograph.live.step.stepper import QuerySpec, Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
@@ -55,17 +55,17 @@ class Lived:
     def streams(self) -> tuple[Iri, ...]:
         return tuple(dict.fromkeys(window.stream for window in self.case.query.windows))
 
-    def member(self, placed: Local, graphs: str | None = None) -> Member:
+    def member(self, placed: Local, graphs: str | None = None) -> RegisteredQuery:
         """Return the query, with the static data of a fingerprint if it has had several."""
         planned = plan(self.case.query, self.case.profile, None if self.waits else self.case.t0)
         partitions = tuple(map(partition_of, self.streams))
-        query = Registered(name=self.name, plan=planned, version=self.version, lateness=LATENESS, partitions=partitions)
+        query = QuerySpec(name=self.name, plan=planned, version=self.version, lateness=LATENESS, partitions=partitions)
         cases = [self.case, *([] if self.replaced is None else [self.replaced[1]])]
         statics = [History(case, (), LATENESS).static() for case in cases]
         by_graphs = {static_fingerprint(static): static for static in statics}
         first = static_fingerprint(statics[0])
         placed.forget()
-        return Member(Stepper(query, by_graphs[graphs or first], placed), graphs or first, first)
+        return RegisteredQuery(Stepper(query, by_graphs[graphs or first], placed), graphs or first, first)
 
     def expected(self, elements: dict[Iri, tuple[Element, ...]], placed: Local) -> list[tuple[int, str]]:
         """Return time and line of what replay reports over what it has seen."""
@@ -100,7 +100,7 @@ class Group:
     results: MemoryFiles = field(init=False, default_factory=MemoryFiles)
     lived: dict[tuple[str, int], Lived] = field(init=False, default_factory=dict)
     did: list[str] = field(init=False, default_factory=list)
-    runner: Runner = field(init=False)
+    runner: BatchLoop = field(init=False)
     _drawn: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -111,13 +111,13 @@ class Group:
             for stream in STREAMS
         }
         at = dict.fromkeys(STREAMS, 0)
-        chunks: dict[Iri, list[Arrival]] = {stream: [] for stream in STREAMS}
+        chunks: dict[Iri, list[InputBatch]] = {stream: [] for stream in STREAMS}
         self.batches = []
         while any(at[stream] < len(every) for stream, every in self.elements.items()):
             for stream, every in self.elements.items():
                 taken = every[at[stream] : at[stream] + self.rng.randrange(6)]
                 if taken:
-                    chunks[stream].append(Arrival(stream, encode_elements(taken), at[stream], at[stream] + len(taken)))
+                    chunks[stream].append(InputBatch(stream, encode_elements(taken), at[stream], at[stream] + len(taken)))
                     at[stream] += len(taken)
             self.batches.append(dict(at))
         self.sources = {stream: MemorySource(found) for stream, found in chunks.items()}
@@ -141,10 +141,10 @@ class Group:
     def start(self) -> None:
         """Start a driver, which finds out where the one before it was."""
 
-        def enrol(name: str, enrolled: Enrolled, _: Member | None) -> Member:
+        def enrol(name: str, enrolled: QueryVersion, _: RegisteredQuery | None) -> RegisteredQuery:
             return self.lived[name, enrolled.version].member(self._database(name), enrolled.graphs)
 
-        self.runner = Runner(
+        self.runner = BatchLoop(
             self.lived["q0", 1].member(self._database("q0")),
             [Input(stream, source) for stream, source in self.sources.items()],
             self.checkpoint,

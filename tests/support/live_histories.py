@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.records import Outcome, Record, read_outcome, written
+from hydrograph.live.checkpoint.codec import decode_outcome, encode
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.records import BatchOutcome, QueryRecord
 from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.stepper import QuerySpec, Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
@@ -41,7 +42,7 @@ class History:
     def streams(self) -> tuple[Iri, ...]:
         return tuple(dict.fromkeys(window.stream for window in self.case.query.windows))
 
-    def arrivals(self) -> list[list[Arrival]]:
+    def arrivals(self) -> list[list[InputBatch]]:
         """Return the batches; an offset is the number of an element in its stream."""
         at = dict.fromkeys(self.streams, 0)
         found = []
@@ -50,14 +51,14 @@ class History:
             for stream, elements in batch.items():
                 start = at[stream]
                 at[stream] += len(elements)
-                arrivals.append(Arrival(stream, encode_elements(elements), start, at[stream]))
+                arrivals.append(InputBatch(stream, encode_elements(elements), start, at[stream]))
             found.append(arrivals)
         return found
 
-    def registered(self) -> Registered:
+    def registered(self) -> QuerySpec:
         planned = plan(self.case.query, self.case.profile, None if self.waits else self.case.t0)
         partitions = tuple(partition_of(stream) for stream in self.streams)
-        return Registered(name="query", plan=planned, lateness=self.lateness, partitions=partitions)
+        return QuerySpec(name="query", plan=planned, lateness=self.lateness, partitions=partitions)
 
     def static(self) -> StaticGraphs:
         feeding = any(window.name is None for window in self.case.query.windows)
@@ -117,15 +118,15 @@ def lived(
     history: History,
     placed: Local | Spark,
     restarts: Random | None = None,
-    watch: Callable[[Record], None] = lambda _: None,
-) -> tuple[list[str], Record]:
+    watch: Callable[[QueryRecord], None] = lambda _: None,
+) -> tuple[list[str], QueryRecord]:
     """Return what the steps of a history report, and the last record; `restarts` draws batches after which it dies.
 
     Whoever goes on then has the record as it is written down, and the log. `watch` gets the record of each batch.
     """
     stepper = _begun(history, placed)
-    state, record, lines = State(), Record(), []
-    batches: Sequence[list[Arrival]] = [*history.arrivals(), []]
+    state, record, lines = State(), QueryRecord(), []
+    batches: Sequence[list[InputBatch]] = [*history.arrivals(), []]
     partitions = history.registered().partitions
     number = 0
     while number < len(batches) or record.decision.more:
@@ -137,7 +138,7 @@ def lived(
         lines += [unit.text for unit in units]
         watch(record)
         if restarts is not None and restarts.random() < 0.4:
-            outcome = read_outcome(written(Outcome(records={"query": record}), {}), {})
+            outcome = decode_outcome(encode(BatchOutcome(records={"query": record}), {}), {})
             record = replace(outcome.records["query"], snapshot=record.snapshot)  # which stands elsewhere
             stepper = _begun(history, placed)
             state = stepper.rebuilt(record, _logged(batches[:number], record))
@@ -150,7 +151,7 @@ def _begun(history: History, placed: Local | Spark) -> Stepper:
     return history.stepper(placed)
 
 
-def _logged(batches: Sequence[list[Arrival]], record: Record) -> list[Arrival]:
+def _logged(batches: Sequence[list[InputBatch]], record: QueryRecord) -> list[InputBatch]:
     """Return what a log still has to have, cut where it may be forgotten: between two batches of a partition."""
     every = [arrival for arrivals in batches for arrival in arrivals]
     return [arrival for arrival in every if arrival.start >= record.oldest.get(arrival.name, 0)]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from hydrograph.language import parse
-from hydrograph.live.driver.batch_loop import Runner
-from hydrograph.live.driver.registered_query import Member
-from hydrograph.live.progress import Stopwatch
+from hydrograph.live.driver.batch_loop import BatchLoop
+from hydrograph.live.driver.registered_query import RegisteredQuery
 from hydrograph.live.sources.inputs import Input
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.status import Stopwatch
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.stepper import QuerySpec, Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
@@ -34,21 +34,21 @@ def placed() -> Iterator[Local]:
         yield database
 
 
-def arrivals(stream: Iri, times: list[int]) -> list[Arrival]:
+def arrivals(stream: Iri, times: list[int]) -> list[InputBatch]:
     """Return elements of these times, one after the other."""
     triple = Triple(Iri("urn:s"), Iri("urn:p"), Iri("urn:o"))
     encoded = [encode_elements([Element.of(t, n, triple)]) for n, t in enumerate(times)]
-    return [Arrival(stream, events, at, at + 1) for at, events in enumerate(encoded)]
+    return [InputBatch(stream, events, at, at + 1) for at, events in enumerate(encoded)]
 
 
 def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
     now = 0.0
     sources = {QUICK: MemorySource(arrivals(QUICK, [1, 25, 35])), SLOW: MemorySource(arrivals(SLOW, [1, 3]))}
     partitions = tuple(map(partition_of, sources))
-    registered = Registered(name="query", plan=plan(parse(QUERY), RSPQL, 0), partitions=partitions)
+    registered = QuerySpec(name="query", plan=plan(parse(QUERY), RSPQL, 0), partitions=partitions)
     inputs = [Input(stream, source) for stream, source in sources.items()]
-    member = Member(Stepper(registered, StaticGraphs(), placed))
-    runner = Runner(member, inputs, MemoryFiles(), idle_after=5.0, clock=lambda: now)
+    member = RegisteredQuery(Stepper(registered, StaticGraphs(), placed))
+    runner = BatchLoop(member, inputs, MemoryFiles(), idle_after=5.0, clock=lambda: now)
     runner.open()
     quick, slow = (sources[stream].chunks for stream in (QUICK, SLOW))
     sources[QUICK].there = sources[SLOW].there = 1

@@ -16,14 +16,14 @@ from hydrograph.algebra.queries import StreamOperator
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.compile.program import SetMaking
 from hydrograph.live.evaluate import deltas, incremental
-from hydrograph.live.evaluate.change_instants import Moments
-from hydrograph.live.evaluate.deduplication import Arrived, Repeats
-from hydrograph.live.evaluate.deltas import NEW, split
+from hydrograph.live.evaluate.change_instants import ChangeInstants
+from hydrograph.live.evaluate.deduplication import Deduplicator, TripleIntervals
+from hydrograph.live.evaluate.deltas import NEW, split_program
 from hydrograph.live.evaluate.whole_windows import Evaluator
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.records import Record
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.records import QueryRecord
 from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.stepper import QuerySpec, Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
@@ -76,13 +76,13 @@ class Run:
         """Register the query."""
         query = api.query(text)
         planned = plan(query.algebra, profile or query.profile, 0)
-        registered = Registered(name="query", plan=planned, partitions=(partition_of(S),))
+        registered = QuerySpec(name="query", plan=planned, partitions=(partition_of(S),))
         self.stepper = Stepper(registered, StaticGraphs(), placed)
-        self.state, self.record, self.at = State(), Record(), 0
+        self.state, self.record, self.at = State(), QueryRecord(), 0
 
     def give(self, *elements: tuple[int, Triple]) -> list[str]:
         events = encode_elements([Element.of(t, self.at + n, content) for n, (t, content) in enumerate(elements)])
-        arrivals = [Arrival(S, events, self.at, self.at + len(elements))]
+        arrivals = [InputBatch(S, events, self.at, self.at + len(elements))]
         self.at += len(elements)
         decision = self.stepper.decide(self.state, arrivals, self.record)
         self.state, units, self.record = self.stepper.work(self.state, arrivals, self.record, decision)
@@ -141,7 +141,7 @@ def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pyt
     """Whole windows are evaluated then, from the middle of a run on, and the answers stay the same."""
     gave_up = 0
     for most in (0, 5):
-        monkeypatch.setattr(incremental, "MOST", most)
+        monkeypatch.setattr(incremental, "MAX_ROWS", most)
         for seed in (1, 5, 7):
             history = random_history(seed)
             assert lived(history, placed)[0] == replayed(history.case, placed), (most, seed)
@@ -157,7 +157,7 @@ def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pyt
 def test_every_term_begins_with_new_rows(text: str) -> None:
     query = api.query(text)
     planned = plan(query.algebra, query.profile, 0)
-    parts = split(planned.program(Facts({S: SetMaking.DONE}, broadcast=False)), {})
+    parts = split_program(planned.program(Facts({S: SetMaking.DONE}, broadcast=False)), {})
     joins = 0
     for step in parts.followed:
         for select in step.query.find_all(exp.Select):
@@ -173,7 +173,7 @@ def test_what_comes_adds_what_was_not_there() -> None:
     rng = Random("repeats")
     for _ in range(300):
         step, width = rng.choice((1, 2, 3)), rng.choice((1, 3, 4, 5, 10))
-        repeats, covered = Repeats(), Counter[tuple[int, int]]()
+        repeats, covered = Deduplicator(), Counter[tuple[int, int]]()
         expected: set[tuple[int, int]] = set()
         for _ in range(rng.randrange(1, 6)):
             size = rng.randrange(1, 6)
@@ -181,7 +181,7 @@ def test_what_comes_adds_what_was_not_there() -> None:
             t = np.array([rng.randrange(20) for _ in range(size)], np.int64)
             lo, hi = t // step + 1, (t + width) // step + 1
             kept = lo < hi
-            new = Arrived((ids, ids, ids), t, lo, hi).where(kept)
+            new = TripleIntervals((ids, ids, ids), t, lo, hi).where(kept)
             left, right, adds = repeats.cut(new)
             for which, start, end, there in zip(new.ids[0], left, right, adds, strict=True):
                 covered.update((int(which), rank) for rank in range(start, end) if there)
@@ -294,9 +294,9 @@ def test_mistakes_in_the_numbers_of_instants_are_noticed(
 ) -> None:
     if mistake == "places":
         one = lambda _, due: {stream: np.ones(events.num_rows, np.int64) for stream, events in due.items()}  # noqa: E731
-        monkeypatch.setattr(Moments, "places", one)
+        monkeypatch.setattr(ChangeInstants, "places", one)
     else:
-        monkeypatch.setattr(Moments, "_left", lambda *_: np.array([], np.int64))
+        monkeypatch.setattr(ChangeInstants, "_left", lambda *_: np.array([], np.int64))
     histories = (changing(seed) for seed in range(12))
     assert any(lived(history, placed)[0] != replayed(history.case, placed) for history in histories)
 
@@ -314,12 +314,12 @@ def test_new_rows_joined_twice_are_noticed(placed: Local, monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("at_once")
 def test_repeats_that_are_not_cut_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Repeats, "_again", lambda _, keys: np.zeros(len(keys), bool))
+    monkeypatch.setattr(Deduplicator, "_again", lambda _, keys: np.zeros(len(keys), bool))
     assert differing(placed)
 
 
 @pytest.mark.usefixtures("at_once")
 def test_rows_that_are_forgotten_too_soon_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget = incremental.Runs.forget
-    monkeypatch.setattr(incremental.Runs, "forget", lambda runs, frontier: forget(runs, frontier + 1))
+    forget = incremental.MaterializedRows.forget
+    monkeypatch.setattr(incremental.MaterializedRows, "forget", lambda runs, frontier: forget(runs, frontier + 1))
     assert differing(placed)

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from hydrograph.language import parse
-from hydrograph.live.driver.batch_loop import Runner
-from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.driver.batch_loop import BatchLoop
+from hydrograph.live.driver.registered_query import RegisteredQuery
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.step import batch_limit as portion
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.stepper import Registered, Stepper
-from hydrograph.live.step.units import Key, Unit
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.stepper import QuerySpec, Stepper
+from hydrograph.live.step.units import ResultUnit, UnitKey
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
@@ -44,21 +44,21 @@ class Driven:
         """Let all elements be there from the beginning."""
         triples = [Triple(Iri(f"urn:e{number}"), Iri("urn:p"), Iri("urn:o")) for number in range(len(times))]
         elements = [Element.of(t, number, triples[number]) for number, t in enumerate(times)]
-        arrivals = [Arrival(STREAM, encode_elements([each]), n, n + 1) for n, each in enumerate(elements)]
+        arrivals = [InputBatch(STREAM, encode_elements([each]), n, n + 1) for n, each in enumerate(elements)]
         self.source = MemorySource(arrivals)
         self.source.there = len(times)
         self.files, self.profile, self.now = MemoryFiles(), profile, 0.0
-        self.units: dict[Key, Unit] = {}
+        self.units: dict[UnitKey, ResultUnit] = {}
         self.most = 0
         """The most reports of one batch."""
 
-    def start(self, placed: Local) -> Runner:
+    def start(self, placed: Local) -> BatchLoop:
         placed.forget()
-        registered = Registered(
+        registered = QuerySpec(
             name="query", plan=plan(parse(QUERY), self.profile, 0), partitions=(partition_of(STREAM),)
         )
-        member = Member(Stepper(registered, StaticGraphs(), placed))
-        runner = Runner(
+        member = RegisteredQuery(Stepper(registered, StaticGraphs(), placed))
+        runner = BatchLoop(
             member,
             [Input(STREAM, self.source)],
             self.files,
@@ -69,7 +69,7 @@ class Driven:
         runner.open()
         return runner
 
-    def once(self, runner: Runner) -> bool:
+    def once(self, runner: BatchLoop) -> bool:
         before = runner.members["query"].record.reports
         worked = runner.once()
         self.most = max(self.most, runner.members["query"].record.reports - before)

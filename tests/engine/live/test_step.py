@@ -10,11 +10,12 @@ import pytest
 
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.language import parse
+from hydrograph.live.checkpoint.codec import decode_outcome, encode
 from hydrograph.live.step import quarantine
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.records import Outcome, Record, read_outcome, written
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.records import BatchOutcome, QueryRecord
 from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.stepper import QuerySpec, Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
@@ -50,7 +51,7 @@ class Played:
         """Register a query over streams of nothing so far."""
         query = parse(text.replace("RANGE 10 STEP 5", "RANGE 10ms STEP 5ms"))
         self.streams = list(dict.fromkeys(window.stream for window in query.windows))
-        registered = Registered(
+        registered = QuerySpec(
             name="query",
             plan=plan(query, RSPQL, 0),
             lateness=lateness or Lateness(),
@@ -58,14 +59,14 @@ class Played:
         )
         placed.forget()
         self.stepper = Stepper(registered, StaticGraphs(), placed)
-        self.state, self.record = State(), Record()
+        self.state, self.record = State(), QueryRecord()
         self.reports: list[Report] = []
-        self.log: list[Arrival] = []
+        self.log: list[InputBatch] = []
 
     def take(self, *elements: Element, stream: Iri = STREAM, idle: Sequence[str] = (), end: bool = False) -> None:
         start = self.record.decision.end.get(partition_of(stream), 0)
         table = encode_elements(elements) if elements else None
-        arrivals = [] if table is None else [Arrival(stream, table, start, start + len(elements))]
+        arrivals = [] if table is None else [InputBatch(stream, table, start, start + len(elements))]
         self.log += arrivals
         ended = [partition_of(each) for each in self.streams] if end else []
         decision = self.stepper.decide(self.state, arrivals, self.record, idle=idle, ended=ended)
@@ -260,8 +261,8 @@ def poisoned(placed: Local) -> Played:
 
 def restarted(played: Played) -> Played:
     """Let a query go on from what a checkpoint has of it: its record, and a log that begins where that says."""
-    outcome = Outcome(records={"query": played.record})
-    played.record = read_outcome(written(outcome, {}), {}).records["query"]
+    outcome = BatchOutcome(records={"query": played.record})
+    played.record = decode_outcome(encode(outcome, {}), {}).records["query"]
     name = STREAM.value
     oldest = played.record.oldest[name]
     log = [arrival for arrival in played.log if arrival.start >= oldest]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hydrograph.compile.reporting import Timed
-from hydrograph.live.step.report_timeline import Domain, Seen
+from hydrograph.live.step.report_timeline import ReportTimeline, VisibleSpans
 from hydrograph.live.step.watermark import Times
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Instant
@@ -31,12 +31,12 @@ _LATEST = 2**42
 Entries: TypeAlias = tuple[Times, Times, Times]
 
 
-class UncountableError(Exception):
+class InstantOverflowError(Exception):
     """Times or places are beyond what numbers can hold; whole windows are evaluated instead."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reports:
+class ReportInstants:
     """Some instants in order: their numbers and times, and the element that makes each alone, or -1."""
 
     numbers: Times
@@ -65,7 +65,7 @@ class Reports:
         return rows
 
 
-def why_none(domain: Domain) -> str | None:
+def why_none(domain: ReportTimeline) -> str | None:
     """Return why the instants of a plan are not numbered here; None where they are."""
     plan = domain.plan
     policy = plan.profile.report
@@ -82,10 +82,10 @@ def why_none(domain: Domain) -> str | None:
 
 
 @dataclass(slots=True)
-class Moments:
+class ChangeInstants:
     """The instants of a plan whose reports elements make."""
 
-    domain: Domain
+    domain: ReportTimeline
     streams: Mapping[Iri, int]
     """The place of each stream among those of the query, which orders elements of one time."""
     _leaving: list[int] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Moments:
             return t
         since = t - self.domain.plan.t0
         if len(since) and int(since.max()) >= _LATEST:
-            raise UncountableError("an element lies more than a century behind the first")
+            raise InstantOverflowError("an element lies more than a century behind the first")
         return np.maximum(since, 0) << _PLACES
 
     def is_settled(self, window: Iri, t: Times, behind: Instant) -> npt.NDArray[np.bool_]:
@@ -139,10 +139,10 @@ class Moments:
         place = np.empty(len(t), np.int64)
         place[order] = np.arange(len(t)) - first + 1
         if len(place) and int(place.max()) >= 1 << _PLACES:
-            raise UncountableError("more than a million elements have one time")
+            raise InstantOverflowError("more than a million elements have one time")
         return {stream: place[start + back] for stream, (start, back) in rows.items()}
 
-    def stamped(self, window: Iri, t: Times, places: Times | None, start: Instant) -> tuple[Seen, Times]:
+    def stamped(self, window: Iri, t: Times, places: Times | None, start: Instant) -> tuple[VisibleSpans, Times]:
         """Return the numbers at which a window shows elements, none before `start`; and when they really enter.
 
         An element that came too late counts from there on (S33), as if it had entered then. One that leaves at `start`
@@ -155,9 +155,9 @@ class Moments:
         leave = self._numbers(seen.leave)
         first = self.number(start)
         there = leave >= first if self.domain.reports_leaving else leave > first
-        return Seen(np.maximum(enter, first), leave, seen.inside & there), enter
+        return VisibleSpans(np.maximum(enter, first), leave, seen.inside & there), enter
 
-    def reports(self, entries: list[Entries], stretch: tuple[Instant, Instant]) -> Reports:
+    def reports(self, entries: list[Entries], stretch: tuple[Instant, Instant]) -> ReportInstants:
         """Return the instants between two times: those of entries (number, time, element) and of what leaves."""
         first, behind = map(self.number, stretch)
         number = np.concatenate([each[0] for each in entries])
@@ -171,7 +171,7 @@ class Moments:
         t = np.concatenate((t[inside], self._times(left)))
         seq = np.concatenate((seq[inside], np.full(len(left), -1)))
         number, at = np.unique(number, return_index=True)
-        return Reports(number, t[at], seq[at])
+        return ReportInstants(number, t[at], seq[at])
 
     def _times(self, borders: Times) -> Times:
         return (borders >> _PLACES) + self.domain.plan.t0 if self._is_tuple else borders

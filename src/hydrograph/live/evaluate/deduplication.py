@@ -21,7 +21,7 @@ Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class TripleIntervals:
     """Triples as ids, each with the time of its arrival and the ranks `[lo, hi)` at which a window shows it."""
 
     ids: tuple[Times, Times, Times]
@@ -33,10 +33,10 @@ class Arrived:
         """Return how many there are."""
         return len(self.t)
 
-    def where(self, chosen: Flags | Times) -> Arrived:
+    def where(self, chosen: Flags | Times) -> TripleIntervals:
         """Return some of them."""
         s, p, o = self.ids
-        return Arrived((s[chosen], p[chosen], o[chosen]), self.t[chosen], self.lo[chosen], self.hi[chosen])
+        return TripleIntervals((s[chosen], p[chosen], o[chosen]), self.t[chosen], self.lo[chosen], self.hi[chosen])
 
     def keys(self) -> Keys:
         """Return a number for each triple: those of equal ones are equal, those of different ones nearly never."""
@@ -47,11 +47,11 @@ class Arrived:
         return mixed
 
 
-def joined(parts: list[Arrived]) -> Arrived:
+def joined(parts: list[TripleIntervals]) -> TripleIntervals:
     """Return several as one."""
     s, p, o = (np.concatenate([part.ids[place] for part in parts]) for place in range(3))
     t, lo, hi = (np.concatenate([getattr(part, name) for part in parts]) for name in ("t", "lo", "hi"))
-    return Arrived((s, p, o), t, lo, hi)
+    return TripleIntervals((s, p, o), t, lo, hi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ class _Run:
     """Arrivals in the order of their keys."""
 
     keys: Keys
-    arrived: Arrived
+    arrived: TripleIntervals
     last: int
     """The rank from which on none is shown."""
 
     @classmethod
-    def of(cls, keys: Keys, arrived: Arrived) -> _Run:
+    def of(cls, keys: Keys, arrived: TripleIntervals) -> _Run:
         order = np.argsort(keys)
         return cls(keys[order], arrived.where(order), int(arrived.hi.max()))
 
 
 @dataclass(slots=True)
-class Repeats:
+class Deduplicator:
     """The arrivals of one window that reports to come can show."""
 
     _runs: list[_Run] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Repeats:
         """Return how many arrivals are known."""
         return sum(len(run.keys) for run in self._runs)
 
-    def cut(self, new: Arrived) -> tuple[Times, Times, Flags]:
+    def cut(self, new: TripleIntervals) -> tuple[Times, Times, Flags]:
         """Return the ranks `[lo, hi)` that new arrivals add, and which add any; from now on they are known."""
         lo, hi = new.lo.copy(), new.hi.copy()
         keys = new.keys()
@@ -113,7 +113,7 @@ class Repeats:
         again[order] = found
         return again
 
-    def _left(self, new: Arrived, keys: Keys) -> tuple[Times, Times]:
+    def _left(self, new: TripleIntervals, keys: Keys) -> tuple[Times, Times]:
         """Return what is left of the intervals of arrivals beside those that are known, and beside each other."""
         known = [run.arrived.where(np.flatnonzero(np.isin(run.keys, keys))) for run in self._runs]
         every = joined([*known, new])

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.program import Fixpoint, Keep, Let, Program, Step, tables_of, with_steps
 
 NEW, OLD, ALL = "_new", "_old", "_all"
@@ -21,7 +22,7 @@ NEW, OLD, ALL = "_new", "_old", "_all"
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class DeltaStep:
     """A step whose rows are kept, and the query for those that come."""
 
     name: str
@@ -31,15 +32,15 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DeltaProgram:
     """A program in two: what follows its input, and what is evaluated for each report."""
 
-    followed: tuple[Followed, ...]
+    followed: tuple[DeltaStep, ...]
     rest: Program
     """Reads the kept rows of steps under the names of the steps with `ALL` behind."""
 
 
-def split(program: Program, standing: Mapping[str, str]) -> Split:
+def split_program(program: Program, standing: Mapping[str, str]) -> DeltaProgram:
     """Return the two parts of a program; `standing` are the tables in which static steps stand already."""
     windows = {stream.name for stream in program.streams}
     moving = set(windows)
@@ -65,8 +66,8 @@ def split(program: Program, standing: Mapping[str, str]) -> Split:
         if name in kept:
             query = with_steps(added[f"{name}{NEW}"].query, steps, standing)
             tables = frozenset(table.name for table in tables_of(query)) - steps.keys()
-            followed.append(Followed(name, query, tables))
-    return Split(tuple(followed), _rest(program, following, kept))
+            followed.append(DeltaStep(name, query, tables))
+    return DeltaProgram(tuple(followed), _rest(program, following, kept))
 
 
 def _kept(program: Program, following: Mapping[str, Step], moving: set[str]) -> set[str]:
@@ -137,7 +138,7 @@ def _given(query: exp.Query) -> set[str]:
     return {str(found.this) for found in query.find_all(exp.Placeholder)}
 
 
-_NOT_ROW_BY_ROW = (exp.Window, exp.AggFunc, exp.Explode, exp.Unnest, sql.RankRange, exp.Query, exp.Subquery, exp.Exists)
+_NOT_ROW_BY_ROW = (exp.Window, exp.AggFunc, exp.Explode, exp.Unnest, nodes.RankRange, exp.Query, exp.Subquery, exp.Exists)
 _CLAUSES = {"expressions", "from_", "joins", "where", "hint", "kind"}
 
 

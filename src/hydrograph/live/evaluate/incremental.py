@@ -18,18 +18,18 @@ from hydrograph.compile import output_queries as finals
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.compile.static_steps import standing
-from hydrograph.live.evaluate.change_instants import Moments, Reports
-from hydrograph.live.evaluate.deduplication import Arrived, Repeats
-from hydrograph.live.evaluate.deltas import ALL, NEW, OLD, split
-from hydrograph.live.evaluate.incremental_r2s import Changes
-from hydrograph.live.evaluate.materialized_results import Answers
-from hydrograph.live.evaluate.prepared_program import Prepared, standing_table
-from hydrograph.live.step.report_timeline import Domain, Seen
+from hydrograph.live.evaluate.change_instants import ChangeInstants, ReportInstants
+from hydrograph.live.evaluate.deduplication import Deduplicator, TripleIntervals
+from hydrograph.live.evaluate.deltas import ALL, NEW, OLD, split_program
+from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
+from hydrograph.live.evaluate.materialized_results import MaterializedResults
+from hydrograph.live.step.report_timeline import ReportTimeline, VisibleSpans
 from hydrograph.live.step.size_tiered_merge import merge_newest
-from hydrograph.live.step.state import Piece, State
+from hydrograph.live.step.state import State, StateRun
 from hydrograph.live.step.watermark import Times
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement import Placement
+from hydrograph.runtime.placement.executor import static_table
 from hydrograph.runtime.reports import rows_by_interval
 from hydrograph.streams.schema import EVENTS
 
@@ -37,7 +37,7 @@ EAGER = 4096
 """Rows that wait at most, where windows are small."""
 _SHARE = 8
 """Rows that wait at most, as a part of the rows of the windows: reading those once is then spread over enough."""
-MOST = 5_000_000
+MAX_ROWS = 5_000_000
 """Rows that are kept of one step at most."""
 _LEAST = 1024
 """Rows up to which a run of kept rows may always grow."""
@@ -47,7 +47,7 @@ _COLUMNS = [name for name in EVENTS.names if name not in ("t", "seq", "t_next")]
 
 
 @dataclass(slots=True)
-class Runs:
+class MaterializedRows:
     """The rows of a kept step, in runs that came together and leave when none of their rows is valid any more."""
 
     runs: list[tuple[pa.Table, int]] = field(default_factory=list)
@@ -82,7 +82,7 @@ def _both(one: tuple[pa.Table, int], other: tuple[pa.Table, int]) -> tuple[pa.Ta
 
 
 @dataclass(slots=True)
-class Work:
+class DeltaCounters:
     """What has been done since the beginning, in rows."""
 
     taken: int = 0
@@ -96,48 +96,49 @@ class Work:
 class Incremental:
     """The kept rows of one program."""
 
-    def __init__(self, program: Program, domain: Domain, placed: Local, windows: Mapping[str, tuple[Iri, Iri]]) -> None:
+    def __init__(
+        self, program: Program, domain: ReportTimeline, placed: Placement, windows: Mapping[str, tuple[Iri, Iri]]
+    ) -> None:
         """Split a program that reads rows stamped and disjoint; `windows` are window and stream of each table."""
         assert program.operator is StreamOperator.RSTREAM, "changes are taken from kept answers, not kept"
         self._placed = placed
         self._domain = domain
         self._windows = windows
-        self._moments: Moments | None = None
+        self._moments: ChangeInstants | None = None
         if not domain.by_rank:
             streams = dict.fromkeys(window.stream for window in domain.plan.query.windows)
-            self._moments = Moments(domain, {stream: place for place, stream in enumerate(streams)})
+            self._moments = ChangeInstants(domain, {stream: place for place, stream in enumerate(streams)})
         self.program = program
-        ready = {step.name: standing_table(step.name, _PREFIX) for step in standing(program)}
-        parts = split(program, ready)
+        ready = {step.name: static_table(step.name, _PREFIX) for step in standing(program)}
+        parts = split_program(program, ready)
         self.followed = parts.followed
         self._texts = {step.name: print_sql(step.query, Target.DUCKDB) for step in parts.followed}
         self._named = {name for step in parts.followed for name in step.reads}
-        self.prepared = Prepared.of(parts.rest, [finals.by_report(program)], _PREFIX, program)
-        texts = [*(text for _, *both in self.prepared.steps for text in both), *self.prepared.finals]
-        self._read_again = [step.name for step in self.followed if any(f"{step.name}{ALL}" in text for text in texts)]
+        self.prepared = placed.prepare(parts.rest, [finals.by_report(program)], _PREFIX, program)
+        self._read_again = [step.name for step in self.followed if self.prepared.reads(f"{step.name}{ALL}")]
         names = {step.name for step in self.followed} | ready.keys()
         self._again = [step.name for step in parts.rest.steps if step.name not in names]
-        self.work = Work()
-        self._pieces: Mapping[Iri, Sequence[Piece]] | None = None
+        self.work = DeltaCounters()
+        self._pieces: Mapping[Iri, Sequence[StateRun]] | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._frontier: int | None = None
         self._waiting: dict[str, list[pa.Table]] = {table: [] for table in self._windows}
-        self._repeats = {table: Repeats() for table in self._windows}
-        self._kept = {step.name: Runs() for step in self.followed}
-        self.answers: Answers | None = None
+        self._repeats = {table: Deduplicator() for table in self._windows}
+        self._kept = {step.name: MaterializedRows() for step in self.followed}
+        self.answers: MaterializedResults | None = None
         """The answers, where they follow what comes in whatever order; else each report is run."""
-        self.changes: Changes | None = None
+        self.changes: IncrementalR2S | None = None
         """The same, where reports give what changes in them."""
-        self.reports: Reports | None = None
+        self.reports: ReportInstants | None = None
         """The instants that the rows which were added last have made, where the reports form no grid."""
         plan = self._domain.plan
         if self.program.answer in self._kept and not self.program.order:
             if plan.operator is StreamOperator.RSTREAM:
-                self.answers = Answers(self.program, plan.variables)
+                self.answers = MaterializedResults(self.program, plan.variables)
             else:
-                self.changes = Changes(plan.operator, plan.profile.r2s_set)
+                self.changes = IncrementalR2S(plan.operator, plan.profile.r2s_set)
         if self._moments is not None:
             self._moments.begin()
 
@@ -151,7 +152,7 @@ class Incremental:
             self._begin()
             self.take(state.pieces)
 
-    def take(self, fresh: Mapping[Iri, Sequence[Piece]]) -> None:
+    def take(self, fresh: Mapping[Iri, Sequence[StateRun]]) -> None:
         """Let rows wait that have come."""
         for table, (_, stream) in self._windows.items():
             self._waiting[table] += [piece.events for piece in fresh.get(stream, ())]
@@ -196,7 +197,7 @@ class Incremental:
             if self.reports is not None:
                 table = self.reports.ranked(table)
             self._placed.add_table(f"{name}{ALL}", table)
-        (found,) = self.prepared.run(self._placed, given)
+        (found,) = self._placed.run(self.prepared, given)
         return found
 
     def add(self, stretch: tuple[int, int]) -> str | None:
@@ -217,9 +218,9 @@ class Incremental:
                 rows = kept.empty
             else:
                 # Read no further than is kept: a join can make more than fits into memory.
-                text = f"SELECT * FROM ({self._texts[step.name]}) AS made LIMIT {MOST + 1}"
-                rows = self._placed.query(text, self.program.constants)
-                if self._size(step.name) + rows.num_rows > MOST:
+                text = f"SELECT * FROM ({self._texts[step.name]}) AS made LIMIT {MAX_ROWS + 1}"
+                rows = self._placed.fetch(text, self.program.constants)
+                if self._size(step.name) + rows.num_rows > MAX_ROWS:
                     return step.name
             new[step.name] = rows
             self.work.made[step.name] = self.work.made.get(step.name, 0) + rows.num_rows
@@ -276,13 +277,13 @@ class Incremental:
         self.reports = self._moments.reports(entries, stretch)
         return found
 
-    def _stamped(self, table: str, events: pa.Table, seen: Seen, order: Times) -> pa.Table:
+    def _stamped(self, table: str, events: pa.Table, seen: VisibleSpans, order: Times) -> pa.Table:
         """Return the rows that came for a window, with the ranks that each adds (S8, S19, S36).
 
         `order` is that in which arrivals of one triple follow each other.
         """
         ids = [events.column(name).to_numpy() for name in ("s_id", "p_id", "o_id")]
-        arrived = Arrived((ids[0], ids[1], ids[2]), order, seen.enter, seen.leave)
+        arrived = TripleIntervals((ids[0], ids[1], ids[2]), order, seen.enter, seen.leave)
         inside = np.flatnonzero(seen.inside)
         if len(inside) < len(order):
             arrived = arrived.where(inside)

@@ -16,7 +16,9 @@ from hydrograph.live.step.snapshot import Snapshot
 from hydrograph.runtime.reports import Row
 
 
-def difference(operator: StreamOperator, net: dict[Row, int], current: Counter[Row], *, as_set: bool) -> list[Row]:
+def stream_difference(
+    operator: StreamOperator, net: dict[Row, int], current: Counter[Row], *, as_set: bool
+) -> list[Row]:
     """Return what a report gives of what changed: `net` by how much, `current` what is there now."""
     entering = operator is StreamOperator.ISTREAM
     found: list[Row] = []
@@ -32,7 +34,7 @@ def difference(operator: StreamOperator, net: dict[Row, int], current: Counter[R
 
 
 @dataclass(slots=True)
-class Changes:
+class IncrementalR2S:
     """The answers at the last report, and those that wait to enter or to leave."""
 
     operator: StreamOperator
@@ -66,7 +68,7 @@ class Changes:
             if self._snapshot is not before:  # begun anew: what stood before is known from the snapshot alone
                 net = self._against(before)
                 self._snapshot = before
-            found.append(difference(self.operator, net, self._current, as_set=self.as_set) if net else [])
+            found.append(stream_difference(self.operator, net, self._current, as_set=self.as_set) if net else [])
             total.update(net)
         entered = tuple(row for row, change in total.items() for _ in range(change))
         left = tuple(row for row, change in total.items() for _ in range(-change))

@@ -17,7 +17,7 @@ _Entry = tuple[Row, int, int, Row, str]
 
 
 @dataclass(slots=True)
-class Answers:
+class MaterializedResults:
     """The answers of a program whose rows are valid at ranks, in the order of their texts (A11)."""
 
     program: Program

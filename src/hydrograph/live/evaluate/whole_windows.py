@@ -22,13 +22,13 @@ from hydrograph.compile.expressions.needs import reads_clock
 from hydrograph.compile.instants import NEVER
 from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Program, SetMaking, StreamInput
 from hydrograph.live.evaluate import change_instants as moments
-from hydrograph.live.evaluate.incremental import MOST, Incremental
-from hydrograph.live.evaluate.incremental_r2s import Changes, difference
+from hydrograph.live.evaluate.incremental import MAX_ROWS, Incremental
+from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S, stream_difference
 from hydrograph.live.evaluate.made import Made
-from hydrograph.live.evaluate.materialized_results import Answers
+from hydrograph.live.evaluate.materialized_results import MaterializedResults
 from hydrograph.live.failpoints import reach
-from hydrograph.live.step.report_timeline import BEGINNING, Domain
-from hydrograph.live.step.snapshot import NOTHING, Snapshot
+from hydrograph.live.step.report_timeline import BEGINNING, ReportTimeline
+from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.nonempty_reports import held_ranks
@@ -57,7 +57,7 @@ _EVERY = Grid(1, 1, align=Align.CLOSE, t0=-1)
 class Before:
     """What the reports before leave behind for those that follow."""
 
-    snapshot: Snapshot = NOTHING
+    snapshot: Snapshot = EMPTY_SNAPSHOT
     """The solutions of the last report, where changes are taken from them."""
     last: Instant | None = None
     """The time of the last report."""
@@ -70,7 +70,7 @@ class Evaluator:
     plan: Plan
     static: StaticGraphs
     placed: Local | Spark
-    domain: Domain = field(init=False)
+    domain: ReportTimeline = field(init=False)
     incremental: Incremental | None = field(init=False, default=None)
     """The kept rows; None where every report is evaluated as a whole, see `evaluation`."""
     _made: dict[bool, Made] = field(init=False, default_factory=dict)
@@ -80,7 +80,7 @@ class Evaluator:
     def __post_init__(self) -> None:
         """Make the program that is right for all data, and give it the static data."""
         assert self.plan.is_placed, "a plan without t0 can not be evaluated"
-        self.domain = Domain(self.plan)
+        self.domain = ReportTimeline(self.plan)
         self._inputs = self.plan.inputs(self._facts(SetMaking.LEAD), self.placed.prefix)
         if self._why_whole is None:
             assert isinstance(self.placed, Local)
@@ -124,11 +124,11 @@ class Evaluator:
             return
         try:
             step = self.incremental.add(stretch)
-        except moments.UncountableError as error:
+        except moments.InstantOverflowError as error:
             self._given_up = str(error)
         else:
             if step is not None:
-                self._given_up = f"more than {MOST:,} rows of {step} would have to be kept"
+                self._given_up = f"more than {MAX_ROWS:,} rows of {step} would have to be kept"
         if self._given_up is not None:
             self.incremental = None
             self._program(repeats=True)
@@ -194,7 +194,7 @@ class Evaluator:
     def _add_static(self) -> None:
         tables = {STATIC: lambda: self.static.default, QUADS: self.static.quads, GRAPHS: self.static.names}
         programs = [made.program for made in self._made.values()]
-        ready = [made.prepared for made in self._made.values() if made.prepared is not None]
+        ready = [made.prepared for made in self._made.values()]
         if self.incremental is not None:
             programs.append(self.incremental.program)
             ready.append(self.incremental.prepared)
@@ -202,8 +202,7 @@ class Evaluator:
         for table in {table.name: table for program in programs for table in program.statics}.values():
             self.placed.add_table(table.name, tables[table.name.removeprefix(self.placed.prefix)]())
         for prepared in ready:
-            assert isinstance(self.placed, Local)
-            prepared.stand(self.placed)
+            self.placed.load_static(prepared)
 
     def reports(
         self,
@@ -256,7 +255,9 @@ class Evaluator:
             self.placed.add_table(name, table)
         return self._by_time(start, NEVER, end, closes, counted, before)
 
-    def _by_moment(self, kept: Incremental, reports: moments.Reports, before: Before) -> tuple[list[Report], Before]:
+    def _by_moment(
+        self, kept: Incremental, reports: moments.ReportInstants, before: Before
+    ) -> tuple[list[Report], Before]:
         """Return the reports that elements have made."""
         if not len(reports):
             return [], before
@@ -303,12 +304,12 @@ class Evaluator:
         """Return the reports of what comes and goes among answers that know their reports."""
         if not instants:
             return [], before
-        changes = Changes(self.plan.operator, self.plan.profile.r2s_set)
+        changes = IncrementalR2S(self.plan.operator, self.plan.profile.r2s_set)
         changes.add(rows_by_interval(made.program, table))
         return self._changed(changes, instants, [rank for rank, _, _ in instants], before)
 
     def _shown(
-        self, answers: Answers, instants: Sequence[Timing], numbers: Sequence[int], before: Before
+        self, answers: MaterializedResults, instants: Sequence[Timing], numbers: Sequence[int], before: Before
     ) -> tuple[list[Report], Before]:
         """Return the reports of answers that stand ready; `numbers` are those by which they know the instants."""
         reports = []
@@ -320,7 +321,7 @@ class Evaluator:
         return reports, replace(before, last=instants[-1][1])
 
     def _changed(
-        self, changes: Changes, instants: Sequence[Timing], numbers: Sequence[int], before: Before
+        self, changes: IncrementalR2S, instants: Sequence[Timing], numbers: Sequence[int], before: Before
     ) -> tuple[list[Report], Before]:
         """Return the reports of what has come and gone among answers that stand ready."""
         found, snapshot = changes.reports(numbers, before.snapshot)
@@ -359,7 +360,7 @@ class Evaluator:
         for rank, _, _ in instants:
             current = Counter(rows.get(rank, ()))
             net = _net(previous, current)
-            changed[rank] = difference(self.plan.operator, net, current, as_set=self.plan.profile.r2s_set)
+            changed[rank] = stream_difference(self.plan.operator, net, current, as_set=self.plan.profile.r2s_set)
             previous = current
         total = Counter(_net(first, previous))
         snapshot = before.snapshot.after(tuple((+total).elements()), tuple((-total).elements()))

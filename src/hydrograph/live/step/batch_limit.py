@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hydrograph.compile.reporting import Timed
-from hydrograph.live.step.report_timeline import BEGINNING, Domain
+from hydrograph.live.step.report_timeline import BEGINNING, ReportTimeline
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import When
 
@@ -19,7 +19,7 @@ MOST = 10_000
 
 
 def end_of_portion(
-    domain: Domain, settled: int | None, span: tuple[Instant, Instant], until: Instant | None
+    domain: ReportTimeline, settled: int | None, span: tuple[Instant, Instant], until: Instant | None
 ) -> Instant | None:
     """Return the watermark at which a batch stops; None if it may go as far as `until`.
 
@@ -41,7 +41,7 @@ def end_of_portion(
     return begin + length if (last if until is None else min(last, until)) - begin > length else None
 
 
-def _reports_per_millisecond(domain: Domain) -> Fraction:
+def _reports_per_millisecond(domain: ReportTimeline) -> Fraction:
     """Return how many closes or periods there are at most."""
     policy = domain.plan.profile.report
     if policy.when is When.PERIODIC and policy.period:

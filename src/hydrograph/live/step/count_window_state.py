@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.compile.reporting import Counted, Unit
-from hydrograph.live.step.records import Cut
+from hydrograph.live.step.records import CountWindowStart
 from hydrograph.temporal import Instant
 
 
-def cut_table(rows: pa.Table, cut: Cut | None, late: Collection[int]) -> pa.Table:
+def cut_table(rows: pa.Table, cut: CountWindowStart | None, late: Collection[int]) -> pa.Table:
     """Return the rows behind a cut, without those of elements that came too late to be counted."""
     if late:
         rows = rows.filter(pc.invert(pc.is_in(rows.column("seq"), pa.array(sorted(late), pa.int64()))))
@@ -23,7 +23,9 @@ def cut_table(rows: pa.Table, cut: Cut | None, late: Collection[int]) -> pa.Tabl
     return rows.filter(behind)
 
 
-def next_cut(rows: pa.Table, counted: Counted, cut: Cut | None, t0: Instant, frontier: Instant) -> Cut | None:
+def next_cut(
+    rows: pa.Table, counted: Counted, cut: CountWindowStart | None, t0: Instant, frontier: Instant
+) -> CountWindowStart | None:
     """Return the last element that no report from `frontier` on can show; None if that is the one before still.
 
     An element leaves where enough newer ones have come and a multiple of the slide is passed, which is at most one
@@ -50,4 +52,4 @@ def next_cut(rows: pa.Table, counted: Counted, cut: Cut | None, t0: Instant, fro
         return None
     at = int(gone[-1])
     place = order[at]
-    return Cut(t=int(t[place]), seq=int(seq[place]), units=int(upto[at]))
+    return CountWindowStart(t=int(t[place]), seq=int(seq[place]), units=int(upto[at]))

@@ -24,7 +24,7 @@ def partition_of(stream: Iri, number: int = 0) -> Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class InputBatch:
     """Whole elements of one partition, as rows of the encoded schema in the order of the log.
 
     `seq` orders the elements of all partitions of the stream and is unique among them. `end` is the offset behind them.
@@ -44,7 +44,7 @@ class Arrival:
         return partition_of(self.stream, self.partition)
 
 
-def ends_of(arrivals: Sequence[Arrival], *, behind: bool) -> dict[Partition, int]:
+def offsets_of(arrivals: Sequence[InputBatch], *, behind: bool) -> dict[Partition, int]:
     """Return for each partition the offset behind its last arrival, or that of its first one."""
     found: dict[Partition, int] = {}
     for arrival in arrivals:

@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from hydrograph.compile.reporting import Counted
 from hydrograph.live.evaluate.whole_windows import Evaluator
 from hydrograph.live.step.input_batch import Partition
-from hydrograph.live.step.records import Counts
-from hydrograph.live.step.state import Piece, elements_of
+from hydrograph.live.step.records import ElementCounts
+from hydrograph.live.step.state import StateRun, elements_of
 from hydrograph.live.step.watermark import Times
 from hydrograph.rdf.terms import Iri
 
 
 @dataclass(slots=True)
-class Judged:
+class LatenessClassifier:
     """What has become of new elements: counted once each, late ones left out (S33)."""
 
     evaluator: Evaluator
@@ -31,18 +31,18 @@ class Judged:
     """Places and offsets of elements that windows which count have left out."""
     lost: dict[Partition, dict[int, int]] = field(default_factory=dict)
     """Those of elements that are left out everywhere, and that whoever reads the log again would take for needed."""
-    counts: Counts = field(default_factory=Counts)
+    counts: ElementCounts = field(default_factory=ElementCounts)
 
-    def pieces(self, stream: Iri, pieces: Sequence[Piece]) -> list[Piece]:
+    def pieces(self, stream: Iri, pieces: Sequence[StateRun]) -> list[StateRun]:
         """Return what is to be kept of some pieces."""
         kept = []
         for piece in pieces:
             rows = self._rows(stream, piece)
             if rows.num_rows:
-                kept.append(Piece.of(rows, piece.partition, piece.start, carried=piece.carried))
+                kept.append(StateRun.of(rows, piece.partition, piece.start, carried=piece.carried))
         return kept
 
-    def _rows(self, stream: Iri, piece: Piece) -> pa.Table:
+    def _rows(self, stream: Iri, piece: StateRun) -> pa.Table:
         events = piece.events
         times, places = elements_of(events)
         whole = self.evaluator.whole
@@ -68,7 +68,7 @@ class Judged:
         partial = inside & touched & ~lost
         used = inside & ~lost & ~partial
         numbers = {"used": used, "outside": ~inside, "late_partial": partial, "late_dropped": lost}
-        self.counts = self.counts.plus(Counts(**{name: int(flags.sum()) for name, flags in numbers.items()}))
+        self.counts = self.counts.plus(ElementCounts(**{name: int(flags.sum()) for name, flags in numbers.items()}))
         for name, shown in views:
             self._hold(name, times[shown & ~lost])
         for known, flags in ((self.late, left_out & ~lost), (self.lost, lost & needed)):

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 
 from hydrograph.live.step.input_batch import Partition
-from hydrograph.live.step.records import Carried
-from hydrograph.live.step.state import Piece, State
+from hydrograph.live.step.records import CarriedRows
+from hydrograph.live.step.state import State, StateRun
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats.tnt import batch
 
@@ -30,23 +30,25 @@ def stream_of(partition: Partition) -> Iri:
     return Iri(partition.partition(" ")[0])
 
 
-def carried_of(state: State) -> tuple[Carried, ...]:
+def carried_of(state: State) -> tuple[CarriedRows, ...]:
     """Return the rows of a state that a record has to hold."""
     released = [(False, piece) for pieces in state.pieces.values() for piece in pieces if piece.carried]
     waiting = [(True, piece) for pieces in state.held_back.values() for piece in pieces]
-    return tuple(Carried(piece.partition, piece.start, waits, _rows(piece)) for waits, piece in (*released, *waiting))
+    return tuple(
+        CarriedRows(piece.partition, piece.start, waits, _rows(piece)) for waits, piece in (*released, *waiting)
+    )
 
 
-def _rows(piece: Piece) -> tuple[tuple[int, int, str, str, str], ...]:
+def _rows(piece: StateRun) -> tuple[tuple[int, int, str, str, str], ...]:
     columns = [piece.events.column(name).to_pylist() for name in ("t", "seq", "s", "p", "o")]
     return tuple(zip(*columns, strict=True))
 
 
-def with_carried(state: State, carried: Iterable[Carried]) -> State:
+def with_carried(state: State, carried: Iterable[CarriedRows]) -> State:
     """Return a state with the rows that a record holds."""
     for each in carried:
         events = pa.Table.from_batches([batch([*each.rows])])
-        piece = Piece.of(events, each.partition, each.start, carried=True)
+        piece = StateRun.of(events, each.partition, each.start, carried=True)
         if each.waits:
             waiting = (*state.held_back.get(each.partition, ()), piece)
             state = State(state.pieces, {**state.held_back, each.partition: waiting})
@@ -58,7 +60,7 @@ def with_carried(state: State, carried: Iterable[Carried]) -> State:
 def still_there(
     places: Mapping[Partition, Mapping[int, int]],
     oldest: Mapping[Partition, int],
-    carried: Iterable[Carried] = (),
+    carried: Iterable[CarriedRows] = (),
 ) -> dict[Partition, tuple[tuple[int, int], ...]]:
     """Return those of some elements, by place and offset, that whoever reads the log again finds there, or in hand."""
     in_hand = {(each.partition, row[1]) for each in carried for row in each.rows}

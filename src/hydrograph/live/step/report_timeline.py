@@ -29,7 +29,7 @@ BEGINNING = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VisibleSpans:
     """When a window shows some elements."""
 
     enter: Times
@@ -48,7 +48,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
+class ReportTimeline:
     """The instants of a placed plan."""
 
     plan: Plan
@@ -78,7 +78,7 @@ class Domain:
         timed = all(isinstance(sight, Timed) for sight in self.plan.sights.values())
         return timed and self.plan.profile.report.when is When.WINDOW_CLOSE
 
-    def seen(self, window: Iri, times: Times) -> Seen:
+    def seen(self, window: Iri, times: Times) -> VisibleSpans:
         """Return when a window shows elements of these times."""
         since = times >= self.plan.t0
         match self.plan.sights[window]:
@@ -88,13 +88,13 @@ class Domain:
                 inside = since & (lo < hi)
                 if self.by_rank:
                     shift = (grid.first_close - self.plan.grid.first_close) // self.plan.grid.step
-                    return Seen(lo + shift, hi + shift, inside)
+                    return VisibleSpans(lo + shift, hi + shift, inside)
                 close = grid.first_close + np.stack((lo, hi)) * grid.step
                 if self.plan.profile.report.when is When.WINDOW_CLOSE:
-                    return Seen(close[0], close[1], inside)
-                return Seen(times + delay, close[1] - grid.step, inside)
+                    return VisibleSpans(close[0], close[1], inside)
+                return VisibleSpans(times + delay, close[1] - grid.step, inside)
             case Counted() | Everything():
-                return Seen(times, np.full_like(times, NEVER), since)
+                return VisibleSpans(times, np.full_like(times, NEVER), since)
 
     def ranks(self, held: Mapping[Iri, Held]) -> Ranks:
         """Return the reports there are if nothing more comes: from the first window that holds something (A1)."""

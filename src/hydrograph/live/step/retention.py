@@ -7,13 +7,13 @@ from typing import assert_never
 
 from hydrograph.compile.reporting import Counted, Everything, Timed
 from hydrograph.live.evaluate.whole_windows import Evaluator
-from hydrograph.live.step.records import Cut
+from hydrograph.live.step.records import CountWindowStart
 from hydrograph.live.step.report_timeline import BEGINNING
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Instant
 
 
-def needed_from(evaluator: Evaluator, frontier: int, cuts: Mapping[str, Cut]) -> dict[Iri, Instant | None]:
+def needed_from(evaluator: Evaluator, frontier: int, cuts: Mapping[str, CountWindowStart]) -> dict[Iri, Instant | None]:
     """Return the earliest time of each stream that a report from `frontier` on can show; None where all are needed."""
     found: dict[Iri, Instant | None] = {}
     for window in evaluator.plan.query.windows:
@@ -39,7 +39,9 @@ def needed_behind(evaluator: Evaluator, settled: int, emitted: int) -> int:
     return min(settled, emitted) - int(domain.reports_leaving)
 
 
-def _of_window(evaluator: Evaluator, window: Iri, frontier: int, cuts: Mapping[str, Cut]) -> Instant | None:
+def _of_window(
+    evaluator: Evaluator, window: Iri, frontier: int, cuts: Mapping[str, CountWindowStart]
+) -> Instant | None:
     plan = evaluator.plan
     match plan.sights[window]:
         case Timed(grid, delay):

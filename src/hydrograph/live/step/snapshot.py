@@ -35,7 +35,7 @@ class Snapshot:
         size = self.size + len(entered) - len(left)
         changed = self.changed + len(entered) + len(left)
         grown = Snapshot(self, entered, left, size, changed)
-        return grown if changed <= max(_LEAST, 2 * size) else whole(grown.counts())
+        return grown if changed <= max(_LEAST, 2 * size) else full_snapshot(grown.counts())
 
     def since(self, known: Snapshot | None) -> list[Snapshot] | None:
         """Return the snapshots behind a known one up to this, in order; None if it does not stem from that one."""
@@ -69,10 +69,10 @@ class Snapshot:
         return hash(self.size)
 
 
-def whole(counts: Counter[Row]) -> Snapshot:
+def full_snapshot(counts: Counter[Row]) -> Snapshot:
     """Return a snapshot of its own."""
     rows = tuple(counts.elements())
     return Snapshot(None, rows, (), len(rows))
 
 
-NOTHING = Snapshot()
+EMPTY_SNAPSHOT = Snapshot()

@@ -24,7 +24,7 @@ _SMALL = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StateRun:
     """Rows that came together, and the offset in the log of their partition at which they begin."""
 
     events: pa.Table
@@ -35,7 +35,7 @@ class Piece:
     """Whether the rows stand in the record, because the log may have forgotten them."""
 
     @classmethod
-    def of(cls, events: pa.Table, partition: Partition, start: int, *, carried: bool = False) -> Piece:
+    def of(cls, events: pa.Table, partition: Partition, start: int, *, carried: bool = False) -> StateRun:
         """Return the rows as a piece."""
         return cls(events, partition, start, int(pc.max(events.column("t")).as_py()), carried)
 
@@ -44,8 +44,8 @@ class Piece:
 class State:
     """The rows by stream, in the order in which they came, and those that are held back by partition."""
 
-    pieces: Mapping[Iri, tuple[Piece, ...]] = field(default_factory=dict)
-    held_back: Mapping[Partition, tuple[Piece, ...]] = field(default_factory=dict)
+    pieces: Mapping[Iri, tuple[StateRun, ...]] = field(default_factory=dict)
+    held_back: Mapping[Partition, tuple[StateRun, ...]] = field(default_factory=dict)
 
     def rows(self, stream: Iri) -> pa.Table:
         """Return all rows of a stream."""
@@ -58,7 +58,7 @@ class State:
         every = [*self.pieces.values(), *self.held_back.values()]
         return sum(piece.events.num_rows for pieces in every for piece in pieces)
 
-    def plus(self, stream: Iri, pieces: Iterable[Piece]) -> State:
+    def plus(self, stream: Iri, pieces: Iterable[StateRun]) -> State:
         """Return the state with further pieces."""
         return State({**self.pieces, stream: (*self.pieces.get(stream, ()), *pieces)}, self.held_back)
 
@@ -83,11 +83,11 @@ class State:
         return found
 
 
-def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _merged(pieces: tuple[StateRun, ...]) -> tuple[StateRun, ...]:
     """Return the pieces of each partition with neighbours of like size as one."""
-    merged: list[Piece] = []
+    merged: list[StateRun] = []
     for kind in dict.fromkeys((piece.partition, piece.carried) for piece in pieces):
-        own: list[Piece] = []
+        own: list[StateRun] = []
         for piece in pieces:
             if (piece.partition, piece.carried) == kind:
                 own.append(piece)
@@ -96,14 +96,14 @@ def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     return tuple(merged)
 
 
-def _both(one: Piece, other: Piece) -> Piece:
+def _both(one: StateRun, other: StateRun) -> StateRun:
     events = pa.concat_tables([one.events, other.events])
     if events.num_rows <= _SMALL:
         events = events.combine_chunks()
-    return Piece(events, one.partition, min(one.start, other.start), max(one.newest, other.newest), one.carried)
+    return StateRun(events, one.partition, min(one.start, other.start), max(one.newest, other.newest), one.carried)
 
 
-def parted(events: pa.Table, places: tuple[int, ...]) -> tuple[pa.Table, pa.Table]:
+def split_by_seq(events: pa.Table, places: tuple[int, ...]) -> tuple[pa.Table, pa.Table]:
     """Return the rows without those of elements at some places in the log, and those."""
     if not places:
         return events, events.slice(0, 0)

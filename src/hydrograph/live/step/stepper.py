@@ -18,14 +18,14 @@ from hydrograph.live.evaluate.whole_windows import Before, Evaluator
 from hydrograph.live.step import quarantine
 from hydrograph.live.step.batch_limit import end_of_portion
 from hydrograph.live.step.count_window_state import cut_table, next_cut
-from hydrograph.live.step.input_batch import Arrival, Partition, ends_of
-from hydrograph.live.step.late_elements import Judged
-from hydrograph.live.step.records import Counts, Cut, Decision, Record
-from hydrograph.live.step.report_timeline import BEGINNING, Domain
+from hydrograph.live.step.input_batch import InputBatch, Partition, offsets_of
+from hydrograph.live.step.late_elements import LatenessClassifier
+from hydrograph.live.step.records import CountWindowStart, Decision, ElementCounts, QueryRecord
+from hydrograph.live.step.report_timeline import BEGINNING, ReportTimeline
 from hydrograph.live.step.retention import needed_behind, needed_from
-from hydrograph.live.step.state import Piece, State, elements_of, parted
-from hydrograph.live.step.units import Unit, units_of
-from hydrograph.live.step.watermark import FOREVER, Lateness, Times, believed, watermark
+from hydrograph.live.step.state import State, StateRun, elements_of, split_by_seq
+from hydrograph.live.step.units import ResultUnit, make_units
+from hydrograph.live.step.watermark import FOREVER, Lateness, Times, compute_watermark, latest_plausible_time
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
@@ -39,7 +39,7 @@ _BELIEVABLE = 2**60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+class QuerySpec:
     """A query that runs: its name and version, which with the instant are the key of each unit."""
 
     name: str
@@ -54,7 +54,7 @@ class Registered:
 class Stepper:
     """A registered query in its placement; it keeps the program that is made for it, and no other state."""
 
-    query: Registered
+    query: QuerySpec
     static: StaticGraphs
     placed: Local | Spark
     _evaluator: Evaluator | None = field(init=False, default=None)
@@ -62,8 +62,8 @@ class Stepper:
     def decide(
         self,
         state: State,
-        arrivals: Sequence[Arrival],
-        record: Record,
+        arrivals: Sequence[InputBatch],
+        record: QueryRecord,
         *,
         idle: Collection[Partition] = (),
         ended: Collection[Partition] = (),
@@ -77,7 +77,7 @@ class Stepper:
         refused = {name: places[:-most] for name, places in held_back.items() if len(places) > most}
         quiet = tuple(sorted({*idle} - {arrival.name for arrival in arrivals if arrival.events.num_rows}))
         partitions, delay = self.query.partitions, self.query.lateness.delay
-        known = watermark(newest, partitions, quiet, ended, delay)
+        known = compute_watermark(newest, partitions, quiet, ended, delay)
         flush = known is None and all(each in quiet or each in ended for each in partitions)
         if known is None or (before.watermark is not None and before.watermark > known):
             known = before.watermark
@@ -91,11 +91,11 @@ class Stepper:
         if t0 is not None and first is not None and (flush or known is not None):
             span = (first, max(newest.values()))
             stop = end_of_portion(self._evaluator_at(t0).domain, record.settled, span, None if flush else known)
-        starts = {**before.end, **ends_of(arrivals, behind=False)}
+        starts = {**before.end, **offsets_of(arrivals, behind=False)}
         return Decision(
             batch=before.batch + 1,
             start=starts,
-            end={**before.end, **ends_of(arrivals, behind=True)},
+            end={**before.end, **offsets_of(arrivals, behind=True)},
             newest=newest,
             idle=quiet,
             ended=tuple(sorted(ended)),
@@ -110,7 +110,7 @@ class Stepper:
         )
 
     def _believe(
-        self, state: State, arrivals: Sequence[Arrival], before: Decision
+        self, state: State, arrivals: Sequence[InputBatch], before: Decision
     ) -> tuple[dict[Partition, tuple[int, ...]], dict[Partition, int], int | None]:
         """Return whom not to believe, in the order they came, and newest and earliest time of the others (S32, A8)."""
         times: dict[Partition, list[Times]] = {}
@@ -128,7 +128,7 @@ class Stepper:
             elsewhere = [before.newest[other] for other in before.newest if other != name]
             others = [np.array(elsewhere, np.int64), *(found for other, found in joined.items() if other != name)]
             start = before.newest.get(name, before.watermark)
-            limit = believed(own, start, np.concatenate(others), self.query.lateness)
+            limit = latest_plausible_time(own, start, np.concatenate(others), self.query.lateness)
             taken = own <= limit if limit is not None else np.zeros(len(own), bool)
             if not taken.all():
                 held_back[name] = tuple(np.concatenate(places[name])[~taken].tolist())
@@ -139,14 +139,14 @@ class Stepper:
         return held_back, newest, first
 
     def work(
-        self, state: State, arrivals: Sequence[Arrival], record: Record, decision: Decision
-    ) -> tuple[State, list[Unit], Record]:
+        self, state: State, arrivals: Sequence[InputBatch], record: QueryRecord, decision: Decision
+    ) -> tuple[State, list[ResultUnit], QueryRecord]:
         """Work off a batch as it was decided; return what follows it."""
         rejected = sum(arrival.rejected for arrival in arrivals)
         cleaned = [_sane(arrival) for arrival in arrivals]
         rejected += sum(map(_elements, arrivals)) - sum(map(_elements, cleaned))
         rejected += sum(map(len, decision.refused.values()))
-        counts = record.counts.plus(Counts(rejected=rejected))
+        counts = record.counts.plus(ElementCounts(rejected=rejected))
         state, fresh, refused = _taken(state, cleaned, record, decision)
         if decision.t0 is None:
             for stream, pieces in fresh.items():
@@ -164,16 +164,16 @@ class Stepper:
         self,
         evaluator: Evaluator,
         state: State,
-        fresh: Mapping[Iri, Sequence[Piece]],
-        record: Record,
+        fresh: Mapping[Iri, Sequence[StateRun]],
+        record: QueryRecord,
         decision: Decision,
         refused: dict[Partition, dict[int, int]],
-    ) -> tuple[State, list[Unit], Record]:
+    ) -> tuple[State, list[ResultUnit], QueryRecord]:
         domain = evaluator.domain
         start = BEGINNING if not domain.by_rank else 0
         settled = start if record.settled is None else record.settled
         emitted = start if record.emitted is None else record.emitted
-        judged = Judged(
+        judged = LatenessClassifier(
             evaluator,
             settled,
             needed_behind(evaluator, settled, emitted),
@@ -214,7 +214,7 @@ class Stepper:
         after = after.pruned(needed_from(evaluator, frontier, cuts))
         if evaluator.incremental is not None:
             evaluator.incremental.leave(after, min(frontier, now))
-        reached = Record(
+        reached = QueryRecord(
             decision=decision,
             emitted=emitted,
             settled=now,
@@ -226,23 +226,23 @@ class Stepper:
             reports=record.reports + len(reports),
             refused=record.refused,
         )
-        units = units_of(self.query.name, self.query.version, reports)
+        units = make_units(self.query.name, self.query.version, reports)
         return after, units, _standing(reached, after, judged.lost, judged.late)
 
-    def rebuilt(self, record: Record, arrivals: Iterable[Arrival]) -> State:
+    def rebuilt(self, record: QueryRecord, arrivals: Iterable[InputBatch]) -> State:
         """Return the state that a record stands for, from the log since its oldest offsets (S38)."""
         decision = record.decision
         state = State()
         for arrival in map(_sane, arrivals):
             refused = (seq for seq, _ in record.refused.get(arrival.name, ()))
-            rows, _ = parted(arrival.events, (*decision.held_back.get(arrival.name, ()), *refused))
+            rows, _ = split_by_seq(arrival.events, (*decision.held_back.get(arrival.name, ()), *refused))
             if decision.t0 is not None:
                 rows = self._live_rows(record, arrival.stream, rows, decision.t0)
             if rows.num_rows:
-                state = state.plus(arrival.stream, [Piece.of(rows, arrival.name, arrival.start)])
+                state = state.plus(arrival.stream, [StateRun.of(rows, arrival.name, arrival.start)])
         return quarantine.with_carried(state, record.carried)
 
-    def _live_rows(self, record: Record, stream: Iri, rows: pa.Table, t0: int) -> pa.Table:
+    def _live_rows(self, record: QueryRecord, stream: Iri, rows: pa.Table, t0: int) -> pa.Table:
         """Return the rows of elements that reports to come can show."""
         evaluator = self._evaluator_at(t0)
         assert record.settled is not None
@@ -287,7 +287,7 @@ class Stepper:
         return self._evaluator
 
 
-def _sane(arrival: Arrival) -> Arrival:
+def _sane(arrival: InputBatch) -> InputBatch:
     """Return the arrival without elements whose times are none."""
     t = arrival.events.column("t").to_numpy()
     if not len(t) or (t.min() > -_BELIEVABLE and t.max() < _BELIEVABLE):
@@ -295,28 +295,28 @@ def _sane(arrival: Arrival) -> Arrival:
     return replace(arrival, events=arrival.events.filter(pa.array((t > -_BELIEVABLE) & (t < _BELIEVABLE))))
 
 
-def _elements(arrival: Arrival) -> int:
+def _elements(arrival: InputBatch) -> int:
     return len(elements_of(arrival.events)[1])
 
 
 def _taken(
-    state: State, arrivals: Sequence[Arrival], record: Record, decision: Decision
-) -> tuple[State, dict[Iri, tuple[Piece, ...]], dict[Partition, dict[int, int]]]:
+    state: State, arrivals: Sequence[InputBatch], record: QueryRecord, decision: Decision
+) -> tuple[State, dict[Iri, tuple[StateRun, ...]], dict[Partition, dict[int, int]]]:
     """Return the state with those held back that are, what counts from now on, and where those stood that never do."""
-    fresh: dict[Iri, tuple[Piece, ...]] = {}
-    waiting: dict[Partition, tuple[Piece, ...]] = {}
+    fresh: dict[Iri, tuple[StateRun, ...]] = {}
+    waiting: dict[Partition, tuple[StateRun, ...]] = {}
     refused: dict[Partition, dict[int, int]] = {}
 
     def take(name: Partition, events: pa.Table, start: int, *, carried: bool) -> None:
-        events, gone = parted(events, decision.refused.get(name, ()))
+        events, gone = split_by_seq(events, decision.refused.get(name, ()))
         if gone.num_rows:
             refused.setdefault(name, {}).update(dict.fromkeys(gone.column("seq").to_pylist(), start))
-        rows, held = parted(events, decision.held_back.get(name, ()))
+        rows, held = split_by_seq(events, decision.held_back.get(name, ()))
         if held.num_rows:
-            waiting[name] = (*waiting.get(name, ()), Piece.of(held, name, start, carried=True))
+            waiting[name] = (*waiting.get(name, ()), StateRun.of(held, name, start, carried=True))
         if rows.num_rows:
             stream = quarantine.stream_of(name)
-            fresh[stream] = (*fresh.get(stream, ()), Piece.of(rows, name, start, carried=carried))
+            fresh[stream] = (*fresh.get(stream, ()), StateRun.of(rows, name, start, carried=carried))
 
     for name, pieces in state.held_back.items():
         for piece in pieces:  # what the log still has anyway need not be carried on
@@ -327,11 +327,11 @@ def _taken(
 
 
 def _standing(
-    record: Record,
+    record: QueryRecord,
     state: State,
     refused: Mapping[Partition, Mapping[int, int]],
     late: Mapping[Partition, Mapping[int, int]],
-) -> Record:
+) -> QueryRecord:
     """Return the record with what it takes to make the state again (S38)."""
     oldest = state.oldest(record.decision.end)
     carried = quarantine.carried_of(state)
@@ -353,7 +353,10 @@ def _places_in(late: Mapping[Partition, Mapping[int, int]], stream: Iri) -> list
 
 
 def _tables(
-    evaluator: Evaluator, state: State, cuts: Mapping[str, Cut], late: Mapping[Partition, Mapping[int, int]]
+    evaluator: Evaluator,
+    state: State,
+    cuts: Mapping[str, CountWindowStart],
+    late: Mapping[Partition, Mapping[int, int]],
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Return what each window reads, and how many units have left those that count; nothing where rows are kept."""
     if evaluator.incremental is not None:
@@ -373,10 +376,10 @@ def _tables(
 def _next_cuts(
     evaluator: Evaluator,
     state: State,
-    cuts: Mapping[str, Cut],
+    cuts: Mapping[str, CountWindowStart],
     late: Mapping[Partition, Mapping[int, int]],
     frontier: int,
-) -> dict[str, Cut]:
+) -> dict[str, CountWindowStart]:
     found = {}
     for window in evaluator.plan.query.windows:
         assert window.name is not None
@@ -390,4 +393,4 @@ def _next_cuts(
     return found
 
 
-__all__ = ["FOREVER", "Domain", "Registered", "Stepper"]
+__all__ = ["FOREVER", "QuerySpec", "ReportTimeline", "Stepper"]

@@ -33,7 +33,7 @@ class Lateness:
     """So many further elements that agree with a time in the future make it believed."""
 
 
-def watermark(
+def compute_watermark(
     newest: Mapping[Partition, Instant],
     partitions: Collection[Partition],
     idle: Collection[Partition],
@@ -45,7 +45,7 @@ def watermark(
     What has ended can say nothing more, and is not waited for; if all have, the watermark is `FOREVER`. Of partitions
     that are all idle nothing is known either: see `step`, which then closes the windows that hold something.
 
-    >>> watermark({"a": 10, "b": 7}, ["a", "b"], [], [], 2), watermark({"a": 10}, ["a", "b"], ["b"], [], 2)
+    >>> compute_watermark({"a": 10, "b": 7}, ["a", "b"], [], [], 2), compute_watermark({"a": 10}, ["a", "b"], ["b"], [], 2)
     (5, 8)
     """
     if all(partition in ended for partition in partitions):
@@ -56,7 +56,7 @@ def watermark(
     return min(newest[partition] for partition in waiting) - delay
 
 
-def believed(times: Times, start: Instant | None, others: Times, lateness: Lateness) -> Instant | None:
+def latest_plausible_time(times: Times, start: Instant | None, others: Times, lateness: Lateness) -> Instant | None:
     """Return the latest time that is believed of a partition's elements, in any order; None if there is none.
 
     Time may jump by `max_ahead` from `start` or from one element to the next; None as `start` believes the first
@@ -64,13 +64,13 @@ def believed(times: Times, start: Instant | None, others: Times, lateness: Laten
     agree: they lie within `max_ahead` of the first one there.
 
     >>> quick = Lateness(max_ahead=100, agreeing=2)
-    >>> believed(np.array([10, 90, 5_000]), 0, np.array([]), quick)
+    >>> latest_plausible_time(np.array([10, 90, 5_000]), 0, np.array([]), quick)
     90
-    >>> believed(np.array([10, 90, 5_000, 5_001, 5_050]), 0, np.array([]), quick)
+    >>> latest_plausible_time(np.array([10, 90, 5_000, 5_001, 5_050]), 0, np.array([]), quick)
     5050
-    >>> believed(np.array([10, 90, 5_000]), 0, np.array([4_950]), quick)
+    >>> latest_plausible_time(np.array([10, 90, 5_000]), 0, np.array([4_950]), quick)
     5000
-    >>> believed(np.array([10, 700, 5_000, 5_001, 5_050, 9_000]), 0, np.array([]), quick)
+    >>> latest_plausible_time(np.array([10, 700, 5_000, 5_001, 5_050, 9_000]), 0, np.array([]), quick)
     5050
     """
     if not len(times):
