@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from hydrograph.compile import output_queries as finals
-from hydrograph.compile.program import CLOSES, STATIC, Chunking, Program
-from hydrograph.compile.reporting import Timed
+from hydrograph.compile.inputs import CLOSES, STATIC, Chunking, Timed
+from hydrograph.compile.program import Program
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.nonempty_reports import held_ranks
@@ -50,7 +50,8 @@ def reports_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) 
         placed.add_table(f"{placed.prefix}{CLOSES}", replay.known_instants(planned, held, within))
         asked = [finals.by_report(program), finals.instants(program)]
         upper = 2 * sum(map(len, case.elements.values())) + 1_000
-        rows, found = placed.several(program, asked, replay.parameters(planned, program, replay.Ranks(0, upper)))
+        parameters = replay.parameters(planned, program, replay.Ranks(0, upper))
+        rows, found = placed.run(placed.prepare(program, asked), parameters)
         return list(replay.reports_at(planned, replay.found_instants(found), _by_rank(program, rows)))
     bounds = [known for known in held.values() if known is not None]
     span = (min(first for first, _ in bounds), max(last for _, last in bounds)) if bounds else None

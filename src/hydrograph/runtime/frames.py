@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hydrograph.compile.inputs import Timed
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.compile.relation import Encoded, Part, part_of
-from hydrograph.compile.reporting import Timed
 from hydrograph.runtime.kernels import called
 from hydrograph.runtime.placement.spark import register
 from hydrograph.runtime.plan import Plan

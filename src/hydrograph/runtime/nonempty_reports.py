@@ -8,8 +8,8 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from hydrograph.compile.leaves import held
-from hydrograph.compile.program import StreamInput
+from hydrograph.compile.inputs import StreamInput
+from hydrograph.compile.scan import held
 from hydrograph.runtime.replay import Ranks, event_bounds
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Placement(StrEnum):
+class PlacementChoice(StrEnum):
     """Where a query runs; auto decides by the number of rows."""
 
     AUTO = "auto"
@@ -54,7 +54,7 @@ class Data:
 class Options:
     """How to run it."""
 
-    placement: Placement = Placement.AUTO
+    placement: PlacementChoice = PlacementChoice.AUTO
     after: Instant | None = None
     until: Instant | None = None
     master: str | None = None

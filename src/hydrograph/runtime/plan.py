@@ -12,20 +12,25 @@ from hydrograph.algebra.queries import ContinuousQuery, NamedWindow, Select, Str
 from hydrograph.algebra.walk import children
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.compile.compiler import answer_columns, compile_query, has_order
-from hydrograph.compile.context import Inputs
-from hydrograph.compile.program import (
+from hydrograph.compile.inputs import (
     CLOSES,
     DOMAIN,
     GRAPHS,
     QUADS,
     STATIC,
     Chunking,
-    Program,
+    Counted,
+    Everything,
+    Inputs,
     SetMaking,
+    Sight,
     StaticInput,
     StreamInput,
+    Timed,
+    Timeline,
+    Unit,
 )
-from hydrograph.compile.reporting import Counted, Everything, Sight, Timed, Timeline, Unit
+from hydrograph.compile.program import Program
 from hydrograph.errors import QueryError, UnsupportedError
 from hydrograph.optimizer import RULES, Rule, optimize
 from hydrograph.rdf.terms import Iri

@@ -8,8 +8,8 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from hydrograph.compile.program import Chunking, Program, StreamInput
-from hydrograph.compile.reporting import Timed
+from hydrograph.compile.inputs import Chunking, StreamInput, Timed
+from hydrograph.compile.program import Program
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row

@@ -13,15 +13,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
+from hydrograph.compile.inputs import CLOSES, GRAPHS, QUADS, STATIC, Chunking, SetMaking
 from hydrograph.compile.output_queries import by_report, by_stretch, instants
-from hydrograph.compile.program import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Let, Program, SetMaking
+from hydrograph.compile.program import Let, Program
 from hydrograph.errors import UsageError
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.digest import Digest, digest, stretches, sweep
 from hydrograph.runtime.local_loader import LocalIntake
 from hydrograph.runtime.nonempty_reports import held_ranks
-from hydrograph.runtime.options import Data, Options, Placement, is_exact, rows_guess, span_of
+from hydrograph.runtime.options import Data, Options, PlacementChoice, is_exact, rows_guess, span_of
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
@@ -45,6 +46,7 @@ _LOCAL_ROWS = 1_000_000
 """Up to here a replay beside the driver ends before Spark has started."""
 _ROWS_AT_ONCE = 1_000_000
 """So many rows of answers are expected in memory at once; of more, some reports are computed after the others."""
+_STATIC_PREFIX = "static_"
 _BROADCAST_ROWS = 2_000_000
 """Static rows that are sent to every task instead of being moved by key."""
 
@@ -90,9 +92,9 @@ class Run:
         self._stack.close()
 
     @property
-    def placement(self) -> Placement:
+    def placement(self) -> PlacementChoice:
         """Where the query runs."""
-        return Placement.LOCAL if self._local is not None else Placement.SPARK
+        return PlacementChoice.LOCAL if self._local is not None else PlacementChoice.SPARK
 
     @property
     def program(self) -> Program:
@@ -124,7 +126,8 @@ class Run:
     def _reports_in_parts(self, placed: Local, parts: list[Ranks]) -> Iterator[Report]:
         """Return the reports part by part, so that the answers of one part at a time are in memory (S17)."""
         final, held = by_report(self.program), self._with_content()
-        placed.stand(self.program)
+        prepared = placed.prepare(self.program, [final], _STATIC_PREFIX)
+        placed.load_static(prepared)
         for part in parts:
             # What changed is known against the report before, which is evaluated too, but not given.
             earlier = int(self.plan.operator is not StreamOperator.RSTREAM and part.start > self._ranks.start)
@@ -132,7 +135,7 @@ class Run:
             if self.program.domain is not None:
                 placed.add_table(self.program.domain, replay.domain_table(replay.domain(None, evaluated), None))
             given = {**replay.parameters(self.plan, self.program, evaluated), "r_from": part.start}
-            rows = self._by_rank(placed.rows(self.program, final, given))
+            rows = self._by_rank(placed.run(prepared, given)[0])
             yield from replay.reports_of(self.plan, part, rows, held)
 
     def _reports_kept(self) -> Iterator[Report]:
@@ -195,7 +198,7 @@ class Run:
             self._open_surveyed()
         if self.plan.reports is None:
             finals = [by_report(program), instants(program)]
-            raw, found = self._spark.frames(program, finals, self._parameters())
+            raw, found = self._spark.frames(self._spark.prepare(program, finals), self._parameters())
             return found_frame(raw, found, program, self.plan)
         raw = self._spark.frame(self.program, by_report(self.program), self._parameters())
         content = self._with_content()
@@ -243,7 +246,7 @@ class Run:
         placed = self._local or self._spark
         assert placed is not None
         with sources.data_errors():
-            return placed.several(self.program, finals, self._parameters())
+            return placed.run(placed.prepare(self.program, finals), self._parameters())
 
     def _rows(self, final: Callable[[Program], exp.Select]) -> pa.Table:
         if self._local is not None:
@@ -279,11 +282,11 @@ class Run:
 
     def _is_local(self) -> bool:
         match self.options.placement:
-            case Placement.LOCAL:
+            case PlacementChoice.LOCAL:
                 return True
-            case Placement.SPARK:
+            case PlacementChoice.SPARK:
                 return False
-            case Placement.AUTO:
+            case PlacementChoice.AUTO:
                 return self.options.session is None and sum(map(rows_guess, self._streams.values())) <= _LOCAL_ROWS
 
     def _open_local(self) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hydrograph.compile.leaves import prepared
-from hydrograph.compile.program import Chunking, Program, SetMaking, StreamInput
+from hydrograph.compile.inputs import Chunking, SetMaking, StreamInput
+from hydrograph.compile.scan import prepared
+from hydrograph.compile.program import Program
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import replay
 from hydrograph.runtime.placement.spark import Spark, collect, observed
@@ -185,7 +186,7 @@ class Intake:
             asked = () if read.is_chosen else sorted(read.predicates or ())
             query = prepared(table, events, chunks, sorted(columns), list(asked))
             given = replay.parameters(self.plan, program, ranks)
-            done = self.placed.prepare(table.name, query, given, eager=eager)
+            done = self.placed.materialise(table.name, query, given, eager=eager)
         return done
 
 

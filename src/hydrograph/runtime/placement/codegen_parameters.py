@@ -21,14 +21,14 @@ _APART = (exp.Query, exp.AggFunc, exp.Window, exp.Anonymous)
 """What has rows of its own, or may have: a function that is not known may be an aggregate."""
 
 
-def opaque(query: exp.Query, numbers: Collection[str]) -> exp.Query:
-    """Return a query that says the same, its parameters hidden where a row with a time or a rank is at hand.
+def opaque(query: exp.Query, constants: Collection[str]) -> exp.Query:
+    """Return an equal query with its parameters hidden wherever a row with a time or a rank is at hand.
 
-    Only `numbers` are: texts are the same in every run, and Spark hands them over beside the code.
+    `constants` are not hidden: they are the same in every run, and Spark passes texts beside the code.
     """
     hidden = query.copy()
     for place in list(hidden.find_all(exp.Placeholder)):
-        column = _near(place) if place.name in numbers else None
+        column = _near(place) if place.name not in constants else None
         if column is not None:
             place.replace(_element(place.copy(), column.copy()))
     return hidden

@@ -1,65 +1,136 @@
-"""The steps of a program that are more than a part of one query, driven the same way in both placements."""
+"""Executor of compiled programs: prints the steps of a program as SQL once and runs them in any placement."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
-from hydrograph.compile.program import MAX_ROUNDS, Fixpoint, Keep, Let, Program, read, with_steps
+from hydrograph.compile.program import MAX_ROUNDS, Fixpoint, Keep, Let, Program, read, static_steps, with_steps
 from hydrograph.errors import RunError
 
 Rows = TypeVar("Rows")
-Run = Callable[[exp.Query], Rows]
-Store = Callable[[str, Rows, Rows | None], tuple[str, Rows, bool]]
-"""Stores rows under a name, behind earlier rows of that name: their table, all its rows, whether there are new ones."""
+
+
+class Backend(Protocol[Rows]):
+    """A SQL engine, as the executor sees it; `Rows` are its tables or lazy frames."""
+
+    def query(self, text: str, parameters: Mapping[str, int | str]) -> Rows:
+        """Return the rows of a SQL text."""
+        ...
+
+    def store(self, table: str, rows: Rows, earlier: Rows | None = None) -> tuple[Rows, bool]:
+        """Materialise rows as a table, appended to the earlier rows; return all its rows and whether some are new."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The tables of the steps of one program that have been computed for all its runs."""
+class PreparedStep:
+    """A step whose rows are materialised, as SQL."""
 
-    program: Program | None = None
-    tables: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, program: Program) -> Mapping[str, str]:
-        """Return the tables for a program: none for another one, whose steps may have the same names."""
-        return self.tables if program is self.program else {}
-
-
-def drive(
-    program: Program, run: Run[Rows], store: Store[Rows], standing: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Compute what a program keeps; return the table of each kept step.
-
-    `standing` are the tables of steps that have been computed before.
-    """
-    kept = dict(standing or {})
-    for step in program.steps:
-        if step.name in kept:
-            continue
-        match step:
-            case Let():
-                pass
-            case Keep(name, query):
-                kept[name], _, _ = store(name, run(program.query(query, kept)), None)
-            case Fixpoint():
-                _repeat(program, step, kept, run, store)
-    return kept
+    table: str
+    first: str
+    """The rows of the step; of a fixpoint, those of its first round."""
+    delta: str = ""
+    """The table with the rows of the last round, of a fixpoint."""
+    again: str = ""
+    """The rows that follow from those of the last round, of a fixpoint."""
 
 
-def _repeat(program: Program, step: Fixpoint, kept: dict[str, str], run: Run[Rows], store: Store[Rows]) -> None:
-    """Add what follows from the rows of the last round until there is nothing new."""
-    kept[step.delta], found, is_new = store(step.delta, run(program.query(step.query, kept)), None)
-    kept[step.name], rows, _ = store(step.name, found, None)
-    steps = {inner.name: inner for inner in (*program.steps, *step.steps)}
+@dataclass(frozen=True, slots=True)
+class PreparedProgram:
+    """A program printed as SQL: plain data, without a connection, run any number of times."""
+
+    static: tuple[tuple[str, str], ...]
+    """Tables of the steps that read static data alone, each with its SQL."""
+    steps: tuple[PreparedStep, ...]
+    outputs: tuple[str, ...]
+    constants: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        outputs: Sequence[exp.Select],
+        print_query: Callable[[exp.Query], str],
+        *,
+        prefix: str = "",
+        static_prefix: str | None = None,
+        whole: Program | None = None,
+    ) -> PreparedProgram:
+        """Print the steps of a program and its output queries.
+
+        Tables of steps are named with `prefix`. With a `static_prefix`, the steps that read static data alone are
+        computed once by `load_static`, into tables named with it; else each run computes them. `whole` is the program
+        that this one is a part of, if there is one: its static steps are computed, not only those of the part.
+        """
+        tables: dict[str, str] = {}
+        static: list[tuple[str, str]] = []
+        if static_prefix is not None:
+            for fixed in static_steps(whole or program):
+                text = print_query((whole or program).query(fixed.query, tables))
+                tables[fixed.name] = static_table(fixed.name, static_prefix)
+                static.append((tables[fixed.name], text))
+        steps: list[PreparedStep] = []
+        for step in program.steps:
+            if step.name in tables:
+                continue
+            match step:
+                case Let():
+                    pass
+                case Keep(name, query):
+                    text = print_query(program.query(query, tables))
+                    tables[name] = f"{prefix}{name}"
+                    steps.append(PreparedStep(tables[name], text))
+                case Fixpoint(name, query, delta, inner):
+                    first = print_query(program.query(query, tables))
+                    tables |= {name: f"{prefix}{name}", delta: f"{prefix}{delta}"}
+                    by_name = {each.name: each for each in (*program.steps, *inner)}
+                    again = print_query(with_steps(read(inner[-1].name), by_name, tables))
+                    steps.append(PreparedStep(tables[name], first, tables[delta], again))
+        texts = tuple(print_query(program.query(output, tables)) for output in outputs)
+        return cls(tuple(static), tuple(steps), texts, program.constants)
+
+    def reads(self, table: str) -> bool:
+        """Tell whether a step or an output query, apart from the static steps, reads a table."""
+        texts = (*(text for step in self.steps for text in (step.first, step.again)), *self.outputs)
+        return any(re.search(rf"\b{re.escape(table)}\b", text) for text in texts)
+
+
+def static_table(step: str, static_prefix: str) -> str:
+    """Return the table that holds the rows of a static step."""
+    return f"{static_prefix}{step}"
+
+
+def load_static(prepared: PreparedProgram, backend: Backend[Rows]) -> None:
+    """Compute the steps that depend on static data alone, for all runs until static data is replaced."""
+    for table, text in prepared.static:
+        backend.store(table, backend.query(text, prepared.constants))
+
+
+def execute(prepared: PreparedProgram, backend: Backend[Rows], parameters: Mapping[str, int]) -> list[Rows]:
+    """Run the steps of a program in order; return the rows of each output query."""
+    values: dict[str, int | str] = {**parameters, **prepared.constants}
+    for step in prepared.steps:
+        rows = backend.query(step.first, values)
+        if step.delta:
+            _repeat(step, rows, backend, values)
+        else:
+            backend.store(step.table, rows)
+    return [backend.query(text, values) for text in prepared.outputs]
+
+
+def _repeat(step: PreparedStep, found: Rows, backend: Backend[Rows], values: Mapping[str, int | str]) -> None:
+    """Add the rows that follow from those of the last round until there are no new ones (semi-naive evaluation)."""
+    found, is_new = backend.store(step.delta, found)
+    rows, _ = backend.store(step.table, found)
     rounds = 0
     while is_new:
         rounds += 1
         if rounds > MAX_ROUNDS:
             raise RunError(f"a property path is longer than {MAX_ROUNDS:,} steps; give it a shorter window or a bound")
-        found = run(with_steps(read(step.steps[-1].name), steps, kept))
-        kept[step.delta], found, is_new = store(step.delta, found, None)
-        kept[step.name], rows, _ = store(step.name, found, rows)
+        found, is_new = backend.store(step.delta, backend.query(step.again, values))
+        rows, _ = backend.store(step.table, found, rows)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import gettempdir
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import duckdb
 import pyarrow as pa
@@ -18,11 +18,9 @@ from sqlglot import exp
 
 from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.compile.static_steps import standing
 from hydrograph.runtime.kernels import Kernel, called
-from hydrograph.runtime.placement.executor import Standing, drive
-
-Parameters = Mapping[str, int | str]
+from hydrograph.runtime.placement import Parameters, executor
+from hydrograph.runtime.placement.executor import PreparedProgram
 
 _NUMBERS = itertools.count()
 _MOST = 1_000
@@ -32,9 +30,13 @@ _MOST = 1_000
 class Local:
     """A DuckDB database in memory that holds the tables of one run."""
 
-    target = Target.DUCKDB
+    name: ClassVar = "local"
+    in_process: ClassVar = True
+    supports_incremental: ClassVar = True
+    is_retryable: ClassVar = False
+    target: ClassVar = Target.DUCKDB
     prefix = ""
-    """What the names of a program's tables start with: nothing, since the database is the run's own."""
+    """Prefix of table names: none, since the database belongs to one run."""
 
     def __init__(self, threads: int | None = None, *, small: bool = False) -> None:
         """Open the database; `threads` limits it, for tests that run side by side.
@@ -49,7 +51,6 @@ class Local:
         self._tables: dict[str, pa.Table] = {}
         self._has_views = False
         self._asked = 0
-        self._standing = Standing()
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
         database = duckdb.connect()
@@ -114,42 +115,47 @@ class Local:
         first: int | None = self.query(f'SELECT MIN(t) AS t FROM "{table}"', {}).column("t")[0].as_py()
         return first
 
-    def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
-        """Return the rows of `final`, which reads the program's last step."""
-        return self.several(program, [final], parameters)[0]
-
-    def several(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[pa.Table]:
-        """Return the rows of each query over the steps of a program; what the program keeps is computed once."""
-        given = {**parameters, **program.constants}
-        kept = drive(
+    def prepare(
+        self,
+        program: Program,
+        outputs: Sequence[exp.Select],
+        static_prefix: str | None = None,
+        whole: Program | None = None,
+    ) -> PreparedProgram:
+        """Print the steps of a program and its output queries."""
+        return PreparedProgram.of(
             program,
-            lambda query: self.query(print_sql(query, self.target), given),
-            self._keep,
-            self._standing.of(program),
+            outputs,
+            lambda query: print_sql(query, self.target),
+            static_prefix=static_prefix,
+            whole=whole,
         )
-        return [self.query(print_sql(program.query(final, kept), self.target), given) for final in finals]
 
-    def stand(self, program: Program) -> tuple[str, ...]:
-        """Compute the steps that read static data alone, for every later run of the program; return their names.
+    def load_static(self, prepared: PreparedProgram) -> None:
+        """Compute the static steps of a program for all later runs; called again after static data was replaced."""
+        executor.load_static(prepared, self)
 
-        Called again where static data has been replaced.
-        """
-        found: dict[str, str] = {}
-        for step in standing(program):
-            rows = self.query(print_sql(program.query(step.query, found), self.target), program.constants)
-            self._name(f"standing_{step.name}", rows)
-            found[step.name] = f"standing_{step.name}"
-        self._standing = Standing(program, found)
-        return tuple(found)
+    def run(self, prepared: PreparedProgram, parameters: Mapping[str, int]) -> list[pa.Table]:
+        """Return the rows of each output query."""
+        return executor.execute(prepared, self, parameters)
+
+    def rows(self, program: Program, output: exp.Select, parameters: Mapping[str, int]) -> pa.Table:
+        """Return the rows of one output query of a program that is run once."""
+        return self.run(self.prepare(program, [output]), parameters)[0]
 
     def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
         """Return the rows of one query."""
         return self.query(print_sql(query, self.target), parameters)
 
-    def _keep(self, name: str, rows: pa.Table, earlier: pa.Table | None) -> tuple[str, pa.Table, bool]:
-        table = rows if earlier is None else pa.concat_tables([earlier, rows])
-        self._name(name, table)
-        return name, table, rows.num_rows > 0
+    def fetch(self, text: str, parameters: Parameters) -> pa.Table:
+        """Return the rows of a SQL text, as `query` does."""
+        return self.query(text, parameters)
+
+    def store(self, table: str, rows: pa.Table, earlier: pa.Table | None = None) -> tuple[pa.Table, bool]:
+        """Name rows, behind the earlier rows of the table; return all its rows and whether some are new."""
+        stored = rows if earlier is None else pa.concat_tables([earlier, rows])
+        self._name(table, stored)
+        return stored, rows.num_rows > 0
 
     def _name(self, name: str, table: pa.Table) -> None:
         self._database.register(name, table)
@@ -160,7 +166,6 @@ class Local:
         for name in self._tables:
             self._database.unregister(name)
         self._tables.clear()
-        self._standing = Standing()
 
     def query(self, text: str, parameters: Parameters) -> pa.Table:
         """Return the rows of a SQL text; parameters that it does not name are left out."""

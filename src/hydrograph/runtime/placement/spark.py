@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 from uuid import uuid4
 
 import pyarrow as pa
@@ -16,13 +16,13 @@ from hydrograph.compile.print import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
+from hydrograph.runtime.placement import Parameters, executor
 from hydrograph.runtime.placement.codegen_parameters import opaque
-from hydrograph.runtime.placement.executor import drive
+from hydrograph.runtime.placement.executor import PreparedProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Parameters = Mapping[str, int | str]
 _SMALL = 64 * 1024
 """Bytes of a table up to which its rows may be part of a plan."""
 _SETTING = Lock()
@@ -32,7 +32,11 @@ _SETTING = Lock()
 class Spark:
     """The tables of one run as temporary views, under names of their own in a session that may be the user's."""
 
-    target = Target.SPARK
+    name: ClassVar = "spark"
+    in_process: ClassVar = False
+    supports_incremental: ClassVar = False
+    is_retryable: ClassVar = True
+    target: ClassVar = Target.SPARK
 
     def __init__(self, session: SparkSession, *, moving: bool = False) -> None:
         """Use `session`; it is never stopped here, and its settings stay as they are.
@@ -82,7 +86,7 @@ class Spark:
         self._cached.append(kept)
         return kept
 
-    def prepare(self, name: str, query: exp.Query, given: Parameters, *, eager: bool = False) -> DataFrame:
+    def materialise(self, name: str, query: exp.Query, given: Parameters, *, eager: bool = False) -> DataFrame:
         """Name the rows of a query, computed once, now or when the first is asked for, and spread as it spreads them.
 
         Rows as they stand and not by column as `keep` has them: those are dearer to make and forget the spreading.
@@ -98,30 +102,61 @@ class Spark:
         stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
         return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
 
-    def frame(self, program: Program, final: exp.Select, parameters: Parameters) -> DataFrame:
-        """Return the rows of `final`, which reads the program's last step, as a lazy DataFrame."""
-        return self.frames(program, [final], parameters)[0]
+    def prepare(
+        self,
+        program: Program,
+        outputs: Sequence[exp.Select],
+        static_prefix: str | None = None,  # noqa: ARG002  static steps are part of the lazy plan
+        whole: Program | None = None,  # noqa: ARG002
+    ) -> PreparedProgram:
+        """Print the steps of a program and its output queries; no step is computed before it is run."""
+        constants = program.constants
+        return PreparedProgram.of(program, outputs, lambda query: self._text(query, constants), prefix=self.prefix)
 
-    def frames(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[DataFrame]:
-        """Return each query over the steps of a program as a lazy DataFrame; what it keeps is computed once."""
-        given = {**parameters, **program.constants}
-        kept = drive(program, lambda query: self._frame(query, given), self._store)
-        return [self._frame(program.query(final, kept), given) for final in finals]
+    def load_static(self, prepared: PreparedProgram) -> None:
+        """Compute the static steps of a program for all later runs: there are none on Spark."""
+        executor.load_static(prepared, self)
+
+    def run(self, prepared: PreparedProgram, parameters: Mapping[str, int]) -> list[pa.Table]:
+        """Return the rows of each output query in the driver's memory."""
+        return [collect(frame) for frame in self.frames(prepared, parameters)]
+
+    def frames(self, prepared: PreparedProgram, parameters: Mapping[str, int]) -> list[DataFrame]:
+        """Return each output query as a lazy DataFrame; steps that a program materialises are computed now."""
+        return executor.execute(prepared, self, parameters)
+
+    def frame(self, program: Program, output: exp.Select, parameters: Mapping[str, int]) -> DataFrame:
+        """Return one output query of a program as a lazy DataFrame."""
+        return self.frames(self.prepare(program, [output]), parameters)[0]
+
+    def rows(self, program: Program, output: exp.Select, parameters: Mapping[str, int]) -> pa.Table:
+        """Return the rows of one output query of a program that is run once."""
+        return collect(self.frame(program, output, parameters))
 
     def read(self, query: exp.Query, parameters: Parameters) -> pa.Table:
         """Return the rows of one query in the driver's memory."""
         return collect(self._frame(query, parameters))
 
-    def _frame(self, query: exp.Query, given: Parameters) -> DataFrame:
-        if self._moving:
-            query = opaque(query, {name for name, value in given.items() if isinstance(value, int)})
-        text = print_sql(query, self.target)
+    def fetch(self, text: str, parameters: Parameters) -> pa.Table:
+        """Return the rows of a SQL text in the driver's memory."""
+        return collect(self.query(text, parameters))
+
+    def query(self, text: str, parameters: Parameters) -> DataFrame:
+        """Return the rows of a SQL text as a lazy DataFrame."""
         for kernel in called(text):
             register(self.session, kernel)
-        return self.session.sql(text, args=dict(given))
+        return self.session.sql(text, args=dict(parameters))
 
-    def _store(self, name: str, rows: DataFrame, earlier: DataFrame | None) -> tuple[str, DataFrame, bool]:
-        """Keep rows of a step; without their history, which would grow with every round of a path."""
+    def _frame(self, query: exp.Query, parameters: Parameters) -> DataFrame:
+        texts = {name for name, value in parameters.items() if not isinstance(value, int)}
+        return self.query(self._text(query, texts), parameters)
+
+    def _text(self, query: exp.Query, constants: Collection[str]) -> str:
+        """Print a query; `constants` are the parameters that are the same in every run."""
+        return print_sql(opaque(query, constants) if self._moving else query, self.target)
+
+    def store(self, table: str, rows: DataFrame, earlier: DataFrame | None = None) -> tuple[DataFrame, bool]:
+        """Materialise rows without their lineage, which would grow with every round of a path; name them."""
         from pyspark.errors import PySparkException
 
         try:
@@ -129,10 +164,9 @@ class Spark:
             is_new = not kept.isEmpty()
         except PySparkException as error:
             raise run_error(error) from None
-        table = kept if earlier is None else earlier.unionByName(kept)
-        view = f"{self.prefix}{name}"
-        self.add_frame(view, table)
-        return view, table, is_new
+        stored = kept if earlier is None else earlier.unionByName(kept)
+        self.add_frame(table, stored)
+        return stored, is_new
 
     def _checkpoint(self, rows: DataFrame, *, eager: bool) -> DataFrame:
         # A checkpoint keeps constraints that name columns it no longer has, and a union of such rows fails to plan.
@@ -165,14 +199,6 @@ class Spark:
             start, rows = rank if start is None else start, rows + count
         if start is not None:
             yield rank + 1, collect(kept.where(kept["r"] >= start))
-
-    def rows(self, program: Program, final: exp.Select, parameters: Parameters) -> pa.Table:
-        """Return the rows of `final` in the driver's memory."""
-        return collect(self.frame(program, final, parameters))
-
-    def several(self, program: Program, finals: list[exp.Select], parameters: Parameters) -> list[pa.Table]:
-        """Return the rows of each query in the driver's memory."""
-        return [collect(frame) for frame in self.frames(program, finals, parameters)]
 
 
 def register(session: SparkSession, kernel: Kernel) -> None:
