@@ -1,4 +1,4 @@
-"""Imports point down the rooms of the package, and pyspark is imported late: nothing that needs no JVM waits for it."""
+"""Imports point down the layers, the engine never imports the gauge, and pyspark is imported only when needed."""
 
 from __future__ import annotations
 
@@ -6,33 +6,80 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROOMS = (
-    "errors", "temporal", "rdf", "algebra", "windows", "language", "optimizer", "compile", "streams", "runtime", "live",
-    "api", "worlds", "bench", "cli",
-)  # fmt: skip
-"""Bottom-up: a module imports from its own room or from one further left."""
-
-SPARK_ROOMS = {"streams", "runtime", "live", "api", "worlds", "bench"}
-
-CLOSED_TO_THE_ORACLE = {"optimizer", "compile", "runtime", "live", "api"}
-"""What the engine does with a query after reading it: the oracle must not share its mistakes."""
-
 SOURCE = Path(__file__).parents[1] / "src"
 
+LAYERS = {
+    "hydrograph": (
+        "errors", "temporal", "atomic_files", "rdf", "algebra", "windows", "language", "optimizer", "compile",
+        "streams", "runtime", "live", "api", "cli",
+    ),
+    "hydrograph.live": (
+        "failpoints", "storage", "step", "evaluate", "checkpoint", "results", "sources", "settings", "metrics",
+        "status", "driver", "query",
+    ),
+    "hydrograph_gauge": (
+        "run_records", "worlds", "queries", "features", "workload", "oracle", "engines", "player", "judge",
+        "functional", "experiments", "measure", "report", "cli",
+    ),
+}  # fmt: skip
+"""Parts of a package, bottom-up: a module imports from its own part or from one further left."""
 
-def imports(node: ast.AST, package: str, *, late: bool = False) -> Iterator[tuple[int, str, bool]]:
-    """Yield line, absolute name and lateness of each import below `node`; late is one that does not run on import."""
+SPARK = {
+    "hydrograph.streams", "hydrograph.runtime", "hydrograph.live", "hydrograph.api", "hydrograph_gauge.worlds",
+    "hydrograph_gauge.engines", "hydrograph_gauge.experiments", "hydrograph_gauge.measure",
+}  # fmt: skip
+"""Packages that may use Spark. They import it inside a function or under TYPE_CHECKING."""
+
+PUBLIC_TO_THE_GAUGE = (
+    "hydrograph.errors", "hydrograph.temporal", "hydrograph.atomic_files", "hydrograph.rdf", "hydrograph.algebra",
+    "hydrograph.windows", "hydrograph.language", "hydrograph.streams", "hydrograph.api", "hydrograph.cli.options",
+)  # fmt: skip
+"""Engine modules and packages that the gauge may use, beside the names that `hydrograph` itself offers."""
+
+INTERNALS_OF_THE_GAUGE: dict[str, str] = {}
+"""Further engine modules that the gauge uses, each with its reason."""
+
+PURE = ("hydrograph.live.step",)
+"""Packages that run the same on any machine: they hold no file, thread, process, clock or connection."""
+
+IMPURE = {
+    "asyncio", "fcntl", "io", "multiprocessing", "os", "pathlib", "queue", "random", "selectors", "shutil", "signal",
+    "socket", "subprocess", "tempfile", "threading", "time", "duckdb", "pyspark",
+}  # fmt: skip
+
+CLOSED_TO_THE_ORACLE = (
+    "hydrograph.optimizer",
+    "hydrograph.compile",
+    "hydrograph.runtime",
+    "hydrograph.live",
+    "hydrograph.api",
+)
+"""Engine packages that process a parsed query: the oracle must not share their mistakes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported name, and whether the import runs only when a function is called or types are checked."""
+
+    line: int
+    name: str
+    late: bool
+
+
+def imports(node: ast.AST, package: str, *, late: bool = False) -> Iterator[Import]:
+    """Yield each import below `node`, relative ones resolved in `package`."""
     match node:
         case ast.Import(names=names):
-            yield from ((node.lineno, name.name, late) for name in names)
+            yield from (Import(node.lineno, name.name, late) for name in names)
         case ast.ImportFrom(module=module, names=names, level=level):
             base = package.rsplit(".", level - 1)[0] if level else ""
             start = ".".join(filter(None, (base, module)))
-            yield from ((node.lineno, f"{start}.{name.name}", late) for name in names)
+            yield from (Import(node.lineno, f"{start}.{name.name}", late) for name in names)
         case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body=body, orelse=orelse):
             for checked in body:
                 yield from imports(checked, package, late=True)
@@ -44,44 +91,92 @@ def imports(node: ast.AST, package: str, *, late: bool = False) -> Iterator[tupl
                 yield from imports(child, package, late=late)
 
 
-def room(module: str) -> str:
-    """Return the room of `hydrograph.<room>...`; what the package itself offers belongs to `api`.
+def within(name: str, packages: tuple[str, ...]) -> bool:
+    """Return whether a dotted name is one of the packages or below one.
 
-    >>> room("hydrograph.rdf.terms"), room("hydrograph"), room("hydrograph.query"), room("hydrograph.__main__")
-    ('rdf', 'api', 'api', 'cli')
+    >>> within("hydrograph.rdf.terms", ("hydrograph.rdf",)), within("hydrograph.rdfs", ("hydrograph.rdf",))
+    (True, False)
     """
-    name = module.partition(".")[2].partition(".")[0]
-    return "cli" if name == "__main__" else name if name in ROOMS else "api"
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def layer(package: str, name: str) -> str | None:
+    """Return the layer of `package` that a dotted name belongs to.
+
+    Names that the package itself offers belong to its `api`, and `__main__` to its `cli`.
+
+    >>> layer("hydrograph", "hydrograph.rdf.terms"), layer("hydrograph", "hydrograph.query")
+    ('rdf', 'api')
+    >>> layer("hydrograph.live", "hydrograph.rdf.terms") is None
+    True
+    """
+    if not name.startswith(package + ".") and name != package:
+        return None
+    part = name.removeprefix(package).lstrip(".").partition(".")[0]
+    if part == "__main__":
+        return "cli"
+    return part if part in LAYERS[package] else "api" if package == "hydrograph" else LAYERS[package][-1]
 
 
 def violations(source: Path) -> Iterator[str]:
-    """Yield a sentence for each import in the package `hydrograph` below `source` that breaks a rule."""
+    """Yield a sentence for each import below `source` that breaks a rule."""
     for file in sorted(source.rglob("*.py")):
         parts = file.relative_to(source).with_suffix("").parts
         module = ".".join(parts).removesuffix(".__init__")
-        if len(parts) > 1 and parts[1] not in (*ROOMS, "__init__", "__main__"):
-            yield f"{file}: {parts[1]} is no room; the rooms are {', '.join(ROOMS)}"
-            continue
-        here = room(module)
-        for line, name, late in imports(ast.parse(file.read_text("utf-8")), ".".join(parts[:-1])):
-            where, there = f"{file}:{line}: {module} imports {name}", room(name)
-            if name.split(".")[0] == "pyspark":
-                if here not in SPARK_ROOMS:
-                    yield f"{where}: only {', '.join(sorted(SPARK_ROOMS))} may use Spark"
-                elif not late:
-                    yield f"{where}: import it inside a function or under TYPE_CHECKING"
-            elif name.split(".")[0] == "hydrograph":
-                if ROOMS.index(there) > ROOMS.index(here):
-                    yield f"{where}: {there} lies above {here}"
-                elif parts[1:3] == ("bench", "oracle") and there in CLOSED_TO_THE_ORACLE:
-                    yield f"{where}: the oracle must not share {there} with the engine it judges"
+        yield from (f"{file}: {problem}" for problem in misplaced(parts))
+        for each in imports(ast.parse(file.read_text("utf-8")), ".".join(parts[:-1])):
+            where = f"{file}:{each.line}: {module} imports {each.name}"
+            yield from (f"{where}: {problem}" for problem in problems(module, each))
+
+
+def misplaced(parts: tuple[str, ...]) -> Iterator[str]:
+    """Yield a sentence if the path of a module names a layer that does not exist."""
+    for package, layers in LAYERS.items():
+        depth = package.count(".") + 1
+        below = ".".join(parts[:depth]) == package and len(parts) > depth
+        if below and parts[depth] not in (*layers, "__init__", "__main__"):
+            yield f"{parts[depth]} is not a layer of {package}; its layers are {', '.join(layers)}"
+
+
+def problems(module: str, imported: Import) -> Iterator[str]:
+    """Yield the rules that one import of a module breaks."""
+    top = imported.name.split(".")[0]
+    if top == "pyspark":
+        if not within(module, tuple(SPARK)):
+            yield f"only {', '.join(sorted(SPARK))} may use Spark"
+        elif not imported.late:
+            yield "import it inside a function or under TYPE_CHECKING"
+    if within(module, PURE) and top in IMPURE:
+        yield f"{', '.join(PURE)} must not touch files, threads, clocks or connections"
+    if module.split(".")[0] == "hydrograph" and top == "hydrograph_gauge":
+        yield "the engine must not import the gauge"
+    internal = top == "hydrograph" and imported.name.count(".") > 1
+    listed = within(imported.name, (*PUBLIC_TO_THE_GAUGE, *INTERNALS_OF_THE_GAUGE))
+    if module.split(".")[0] == "hydrograph_gauge" and internal and not listed:
+        yield "not in the list of engine modules that the gauge may use"
+    for package, layers in LAYERS.items():
+        here, there = layer(package, module), layer(package, imported.name)
+        if here and there and module != package and layers.index(there) > layers.index(here):
+            yield f"{there} is above {here}"
+    if within(module, ("hydrograph_gauge.oracle",)) and within(imported.name, CLOSED_TO_THE_ORACLE):
+        yield "the oracle must not share this with the engine that it checks"
 
 
 def test_imports_point_down() -> None:
     assert "\n".join(violations(SOURCE)) == ""
 
 
-@pytest.mark.parametrize("module", ["hydrograph", "hydrograph.cli.main"])
+def test_every_listed_internal_is_used_by_the_gauge() -> None:
+    used = {
+        each.name
+        for file in (SOURCE / "hydrograph_gauge").rglob("*.py")
+        for each in imports(ast.parse(file.read_text("utf-8")), "hydrograph_gauge")
+    }
+    unused = [name for name in INTERNALS_OF_THE_GAUGE if not any(within(each, (name,)) for each in used)]
+    assert unused == []
+
+
+@pytest.mark.parametrize("module", ["hydrograph", "hydrograph.cli.main", "hydrograph_gauge.cli"])
 def test_importing_needs_no_pyspark(module: str) -> None:
     program = f"import sys, {module}; sys.exit(f'{module} imports pyspark' if 'pyspark' in sys.modules else 0)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -91,32 +186,34 @@ def test_importing_needs_no_pyspark(module: str) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
-        ("rdf/terms.py", "import hydrograph.algebra.nodes", "algebra lies above rdf"),
-        ("rdf/terms.py", "from hydrograph import algebra", "algebra lies above rdf"),
-        ("rdf/terms.py", "from ..algebra.nodes import Join", "algebra lies above rdf"),
-        ("rdf/terms.py", "from hydrograph import Session", "api lies above rdf"),
-        ("rdf/terms.py", "def f():\n    from hydrograph.cli import main", "cli lies above rdf"),
-        ("compile/joins.py", "def f():\n    import pyspark", "only api, bench, live, runtime, streams, worlds may use"),
-        ("runtime/live.py", "from pyspark.sql import functions", "inside a function or under TYPE_CHECKING"),
-        ("runtime/live.py", "class C:\n    import pyspark", "inside a function or under TYPE_CHECKING"),
-        ("bench/oracle/evaluate.py", "from hydrograph.compile import joins", "must not share compile"),
-        ("bench/oracle/evaluate.py", "import hydrograph", "must not share api"),
-        ("helpers/text.py", "", "helpers is no room"),
-        ("rdf/terms.py", "from . import vocab\nfrom .vocab import XSD\nfrom hydrograph.errors import DataError", None),
-        ("runtime/live.py", "if TYPE_CHECKING:\n    from pyspark.sql import Row\nasync def f(): import pyspark", None),
-        (
-            "bench/oracle/evaluate.py",
-            "from hydrograph.windows import scope\nfrom hydrograph_gauge import results",
-            None,
-        ),
-        ("__init__.py", "from hydrograph.api import Session", None),
-        ("__main__.py", "from hydrograph.cli.main import main", None),
+        ("hydrograph/rdf/terms.py", "import hydrograph.algebra.nodes", "algebra is above rdf"),
+        ("hydrograph/rdf/terms.py", "from hydrograph import algebra", "algebra is above rdf"),
+        ("hydrograph/rdf/terms.py", "from ..algebra.nodes import Join", "algebra is above rdf"),
+        ("hydrograph/rdf/terms.py", "from hydrograph import Session", "api is above rdf"),
+        ("hydrograph/rdf/terms.py", "def f():\n    from hydrograph.cli import main", "cli is above rdf"),
+        ("hydrograph/compile/joins.py", "def f():\n    import pyspark", "may use Spark"),
+        ("hydrograph/runtime/live.py", "from pyspark.sql import functions", "inside a function or under TYPE_CHECKING"),
+        ("hydrograph/runtime/live.py", "class C:\n    import pyspark", "inside a function or under TYPE_CHECKING"),
+        ("hydrograph/helpers/text.py", "", "helpers is not a layer"),
+        ("hydrograph/live/step/step.py", "import threading", "must not touch files, threads"),
+        ("hydrograph/live/step/step.py", "def f():\n    from time import monotonic", "must not touch files, threads"),
+        ("hydrograph/live/step/step.py", "from hydrograph.live.evaluate import choose", "evaluate is above step"),
+        ("hydrograph/live/helpers.py", "", "helpers is not a layer"),
+        ("hydrograph/api.py", "import hydrograph_gauge", "must not import the gauge"),
+        ("hydrograph_gauge/engines/live.py", "from hydrograph.optimizer import RULES", "not in the list"),
+        ("hydrograph_gauge/oracle/evaluate.py", "import hydrograph.api", "the oracle must not share"),
+        ("hydrograph_gauge/worlds/plan.py", "from hydrograph_gauge.judge import pairing", "judge is above worlds"),
+        ("hydrograph/rdf/terms.py", "from . import vocab\nfrom .vocab import XSD\nimport hydrograph.errors", None),
+        ("hydrograph/runtime/live.py", "if TYPE_CHECKING:\n    from pyspark.sql import Row", None),
+        ("hydrograph_gauge/oracle/evaluate.py", "from hydrograph.windows import scope", None),
+        ("hydrograph/__init__.py", "from hydrograph.api import Session", None),
+        ("hydrograph/__main__.py", "from hydrograph.cli.main import main", None),
     ],
 )
-def test_the_checker_sees_a_planted_import(tmp_path: Path, file: str, text: str, complaint: str | None) -> None:
-    planted = tmp_path / "hydrograph" / file
+def test_the_checker_reports_a_planted_import(tmp_path: Path, file: str, text: str, complaint: str | None) -> None:
+    planted = tmp_path / file
     planted.parent.mkdir(parents=True)
     planted.write_text(text)
     found = list(violations(tmp_path))
-    assert len(found) == (complaint is not None)
+    assert len(found) == (complaint is not None), found
     assert all(str(complaint) in sentence for sentence in found)

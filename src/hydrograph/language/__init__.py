@@ -1,4 +1,4 @@
-"""Query texts to algebra and back: SPARQL 1.1 and the languages of RDF streams.
+"""Parser and printer of SPARQL 1.1 and of the RDF stream query languages.
 
 >>> query = parse("SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 10s] { WINDOW <urn:w> { ?s ?p ?o } }")
 >>> query.windows[0].definition
@@ -28,7 +28,7 @@ def parse(text: str, dialect: str | None = None, *, base: str | None = None) -> 
 
 
 def dialect_of(text: str, dialect: str | None = None) -> type[SparqlParser]:
-    """Return the dialect named, else the one whose words a text uses; plain SPARQL where it uses none.
+    """Return the named dialect, or detect it from the text; a text without any dialect's keywords is plain SPARQL.
 
     >>> dialect_of("SELECT ?s { STREAM <urn:s> [NOW] { ?s ?p ?o } }").title
     'CQELS-QL'
@@ -47,7 +47,7 @@ def _named(name: str | None, tokens: list[Token]) -> type[SparqlParser]:
 
 
 def _recognised(tokens: list[Token]) -> type[SparqlParser]:
-    """Return the first dialect with a mark among the tokens."""
+    """Return the first dialect one of whose marks occurs among the tokens."""
     keys = [token.key for token in tokens]
     places: dict[str, list[int]] = {}
     for at, key in enumerate(keys):

@@ -1,4 +1,4 @@
-"""Windows and the habits of engines in plain words, for messages and notes."""
+"""Plain-English descriptions of windows and profiles, for messages and notes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hydrograph.windows.scope import Align
 from hydrograph.windows.tick import Tick
 
 
-def in_words(definition: WindowDefinition) -> str:
-    """Return a window as a message says it.
+def describe_window(definition: WindowDefinition) -> str:
+    """Return a description of a window for a message.
 
-    >>> in_words(TimeWindow(10_000, 5_000)), in_words(NowWindow())
+    >>> describe_window(TimeWindow(10_000, 5_000)), describe_window(NowWindow())
     ('a window of 10s every 5s', 'the window of the newest instant (NOW)')
     """
     match definition:
@@ -35,10 +35,10 @@ def in_words(definition: WindowDefinition) -> str:
             assert_never(definition)
 
 
-def habits(profile: Profile) -> dict[str, str]:
-    """Return what a profile decides, each habit with its words.
+def describe_profile(profile: Profile) -> dict[str, str]:
+    """Return a description of each setting of a profile, by its name.
 
-    >>> habits(Profile(name="mine"))["reports"]
+    >>> describe_profile(Profile(name="mine"))["reports"]
     'when a window closes'
     """
     return {
@@ -61,7 +61,7 @@ _OPERATORS = {
 
 
 def _report(policy: Policy) -> str:
-    """Return when reports are made (S13)."""
+    """Return the description of the report policy (S13)."""
     match policy.when:
         case When.WINDOW_CLOSE:
             words = "when all windows close" if policy.multi is Multi.ALL else "when a window closes"
@@ -75,14 +75,14 @@ def _report(policy: Policy) -> str:
 
 
 def _differences(profile: Profile) -> str:
-    """Return how reports are compared with one another (S29)."""
+    """Return the description of the stream operator (S29)."""
     if profile.operator is StreamOperator.RSTREAM:
         return ""
     return ", compared as sets" if profile.r2s_set else ", compared as bags"
 
 
 def _origin(profile: Profile) -> str:
-    """Return where t0 lies if nobody gives it (S9)."""
+    """Return the default position of t0 (S9)."""
     match profile.origin:
         case Origin.EPOCH:
             return "at the epoch"

@@ -1,6 +1,6 @@
-"""The continuous clauses that RDF stream languages share: one hook for each clause, so a dialect is its difference.
+"""Parser of the clauses that RDF stream languages share, with one hook for each clause.
 
-A dialect overrides hooks of this class, or of `SparqlParser` below it, and names itself.
+A dialect subclasses this class, overrides its hooks or those of `SparqlParser` below it, and has a name.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from hydrograph.temporal import DAY, Duration
 
 
 class Dialect(SparqlParser):
-    """SPARQL 1.1 with windows over streams."""
+    """Parser of SPARQL 1.1 with windows over streams."""
 
     max_width: ClassVar[Duration] = 31 * DAY
     max_overlap: ClassVar[int] = 100_000
     slide_words: ClassVar[tuple[str, ...]] = ("STEP", "SLIDE")
     units: ClassVar[Mapping[str, Duration | str]] = {}
-    """The units that stand behind numbers, or why one is refused. Without units durations are those of ISO 8601."""
+    """Duration units, or the reason why one is refused. A dialect without units uses ISO 8601."""
 
     def __init__(self, text: str, tokens: list[Token], base: str | None = None) -> None:
         """Read `tokens`, see `TermParser`."""
@@ -39,7 +39,7 @@ class Dialect(SparqlParser):
     # Registration
 
     def heading(self) -> None:
-        """Read REGISTER, and prefixes behind it."""
+        """Read REGISTER and the prefixes that follow it."""
         if self.token.key == "REGISTER":
             self.take()
             self.registration()
@@ -47,15 +47,15 @@ class Dialect(SparqlParser):
 
     def registration(self) -> None:
         """Read what follows REGISTER."""
-        raise self.fail(f"{self.title} registers no queries in their text; leave REGISTER away")
+        raise self.fail(f"{self.title} does not register queries in their text; remove REGISTER")
 
     def stream_operator(self) -> None:
         """Refuse a stream operator."""
         if self.token.key in StreamOperator.__members__:
-            raise self.fail(f"{self.title} has no stream operators, got {self.token.key}; leave it away")
+            raise self.fail(f"{self.title} has no stream operators, got {self.token.key}; remove it")
 
     def read_operator(self) -> None:
-        """Read RSTREAM, ISTREAM or DSTREAM behind SELECT or CONSTRUCT, for dialects that have them there."""
+        """Read RSTREAM, ISTREAM or DSTREAM after SELECT or CONSTRUCT, in dialects that place them there."""
         for operator in StreamOperator:
             if self.token.key == operator.name:
                 if self.operator is not None and self.operator is not operator:
@@ -91,7 +91,7 @@ class Dialect(SparqlParser):
         return NamedElement(name, self.group(), window=True)
 
     def sliding(self, width: Duration, slide: Duration | None, offset: int) -> TimeWindow:
-        """Return a time window within the limits."""
+        """Return a time window; refuse one beyond the limits."""
         if width > self.max_width:
             days = self.max_width // DAY
             raise self.fail(f"a window may be {self.max_width} ms ({days} days) wide, got {width} ms", offset)
@@ -103,9 +103,9 @@ class Dialect(SparqlParser):
         return TimeWindow(width, slide)
 
     def past(self, *, default_slide: bool) -> TimeWindow | PastWindow:
-        """Read `NOW - start TO NOW - end SLIDE slide` behind its first NOW; without a `TO` the window ends now.
+        """Read `NOW - start TO NOW - end SLIDE slide` after its first NOW; without `TO` the window ends now.
 
-        Without a slide the windows tumble if `default_slide`, and slide continuously else.
+        Without a slide the windows tumble if `default_slide`, otherwise they slide continuously.
         """
         offset = self.token.offset
         self.expect("-", "- and how long ago the window begins")
@@ -126,7 +126,7 @@ class Dialect(SparqlParser):
         return PastWindow(start, end, slide)
 
     def count(self, *, triples: bool, slide: int | None = None) -> CountWindow:
-        """Read the size of a window that counts, and its slide unless it is given."""
+        """Read the size of a count window, and its slide unless it is given."""
         what = "a number of triples" if triples else "a number of elements"
         size = self.positive_count(what)
         if slide is None:
@@ -134,17 +134,17 @@ class Dialect(SparqlParser):
         return CountWindow(size, slide, triples)
 
     def slide_follows(self) -> bool:
-        """Take the word that announces a slide."""
+        """Take the keyword that precedes a slide."""
         return any(self.accept(word) for word in self.slide_words)
 
     def slide(self) -> Duration:
-        """Read how far a window slides."""
+        """Read the slide of a window."""
         return self.positive_duration("a slide")
 
     # Durations and numbers
 
     def duration(self) -> Duration:
-        """Read a duration: a number with a unit where the dialect has units, else ISO 8601 or its short forms."""
+        """Read a duration: a number with a unit if the dialect has units, else ISO 8601 or its short forms."""
         return self._number_with_unit() if self.units else self._iso_duration()
 
     def _iso_duration(self) -> Duration:
@@ -194,7 +194,7 @@ class Dialect(SparqlParser):
     # The whole
 
     def finish(self, form: Form | None, level: Level) -> ContinuousQuery:
-        """Translate, and add the clauses of this class."""
+        """Translate to algebra, and add the continuous clauses."""
         query = super().finish(form, level)
         return replace(
             query,
@@ -206,12 +206,12 @@ class Dialect(SparqlParser):
 
 
 class BlockDialect(Dialect):
-    """A dialect whose blocks state their window themselves, so that windows have no names."""
+    """Base of dialects whose blocks define their window themselves, so that windows have no names."""
 
     def other_element(self) -> NamedElement | None:
         """Read a block over a stream."""
         return self.stream_block() if self.token.key == "STREAM" else None
 
     def finish(self, form: Form | None, level: Level) -> ContinuousQuery:
-        """Number the windows in the order of the algebra, which does not depend on where filters stand."""
+        """Number the windows in the order of the algebra, which does not depend on the position of filters."""
         return renamed(ordered(super().finish(form, level)))

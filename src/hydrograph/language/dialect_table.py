@@ -1,4 +1,4 @@
-"""`python -m hydrograph.language.dialect_table` prints docs/dialects.md: what each dialect can say, asked of the dialects."""
+"""`python -m hydrograph.language.dialect_table` prints docs/dialects.md, obtained from the dialects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hydrograph.algebra.queries import (
     TemplateTriple,
 )
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
-from hydrograph.language.describe import habits, in_words
+from hydrograph.language.describe import describe_profile, describe_window
 from hydrograph.language.dialects import DIALECTS
 from hydrograph.language.query_parser import SparqlParser
 from hydrograph.language.query_printer import Part, QueryPrinter
@@ -29,9 +29,9 @@ _INTRODUCTION = """\
 
 <!-- Written by `make dialects` from the dialects themselves; edit those instead. -->
 
-A query's text tells its language; `--dialect` names it where it does not. All of them become the same algebra.
-`hydrograph validate` checks a text; `hydrograph translate --to NAME` prints it in another language, and says what that
-one can not keep.
+The language is detected from the query text; `--dialect` overrides it. All languages are parsed to the same algebra.
+`hydrograph validate` checks a text; `hydrograph translate --to NAME` prints it in another language, and lists what
+that one cannot preserve.
 """
 
 DEFINITIONS: tuple[WindowDefinition, ...] = (
@@ -60,22 +60,22 @@ def document() -> str:
         ["recognised by", *(_marks(dialect) for dialect in dialects)],
         ["defined", *(f"[here]({dialect.reference})" for dialect in dialects)],
     ]
-    windows = [[in_words(one), *(_bounds(dialect.printer, one) for dialect in dialects)] for one in DEFINITIONS]
+    windows = [[describe_window(one), *(_bounds(dialect.printer, one) for dialect in dialects)] for one in DEFINITIONS]
     features = [
         [words, *("yes" if _can_say(dialect.printer, query, part) else "no" for dialect in dialects)]
         for words, (part, query) in _features().items()
     ]
-    names = list(next(iter(map(habits, PRESETS.values()))))
-    presets = [[habit, *(habits(profile)[habit] for profile in PRESETS.values())] for habit in names]
+    names = list(next(iter(map(describe_profile, PRESETS.values()))))
+    presets = [[name, *(describe_profile(profile)[name] for profile in PRESETS.values())] for name in names]
     return "\n".join(
         (
             _INTRODUCTION,
             _table(head, facts),
-            "\n## Windows\nWhat stands in the square brackets; no where a language has no words.\n",
+            "\n## Windows\nSyntax in the square brackets; `no` if a language cannot express it.\n",
             _table(head, windows),
             "\n## Other clauses\n",
             _table(head, features),
-            "\n## Presets\nWhat a text leaves open, each engine decides in its own way; `--preset` chooses.\n",
+            "\n## Presets\nEngines differ in what a query text leaves open; `--preset` chooses one of them.\n",
             _table(["", *(f"`{name}`" for name in PRESETS)], presets),
             "",
         )
@@ -87,7 +87,7 @@ def _marks(dialect: type[SparqlParser]) -> str:
 
 
 def _features() -> dict[str, tuple[Part, ContinuousQuery]]:
-    """Return one query for each feature, and the part of it that is in question."""
+    """Return one query for each feature, and the part of it that shows the feature."""
     block = Window(Iri("http://ex.org/w"), _TRIPLES)
     named = NamedWindow(Iri("http://ex.org/w"), _STREAM, _WINDOW)
     other = NamedWindow(Iri("http://ex.org/v"), _OTHER, _WINDOW)

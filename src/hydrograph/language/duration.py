@@ -1,4 +1,4 @@
-"""Durations as queries write them, in whole milliseconds.
+"""Durations in the syntax of queries, as whole milliseconds.
 
 >>> parse_duration("PT1M30.5S"), parse_duration("100ms"), parse_duration("2000")
 (90500, 100, 2000)
@@ -41,7 +41,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def print_units(duration: Duration, units: Mapping[str, Duration]) -> tuple[int, str]:
-    """Return a duration as a number of the longest unit that holds it without a rest.
+    """Return a duration as a number of the longest unit that divides it evenly.
 
     >>> print_units(90_000, {"s": 1000, "m": 60_000})
     (90, 's')
@@ -61,7 +61,7 @@ def print_short(duration: Duration) -> str:
 
 
 def _milliseconds(fraction: str, text: str) -> Duration:
-    """Return the digits behind the point of seconds."""
+    """Return the fractional digits of seconds."""
     if fraction[3:].strip("0"):
         raise ValueError(f"expected whole milliseconds, got {text}; nothing shorter is kept")
     return int(fraction[:3].ljust(3, "0"))

@@ -1,4 +1,4 @@
-"""[Expressions](https://www.w3.org/TR/sparql11-query/#expressions): operators, built-in functions, aggregates, EXISTS.
+"""Parser of [expressions](https://www.w3.org/TR/sparql11-query/#expressions): operators, calls, aggregates, EXISTS.
 
 Operators are read with a stack of their own instead of one function per precedence, so that brackets alone deepen
 Python's stack.
@@ -70,27 +70,27 @@ BUILT_INS: dict[str, tuple[int, int]] = {
 _SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 CALL_STARTS = frozenset({*BUILT_INS, *AGGREGATES, "EXISTS", "NOT", "iri", "name"})
-"""What may begin a constraint without brackets."""
+"""Tokens that may begin a constraint without brackets."""
 
 
 class ExpressionParser(TriplesParser):
-    """Adds expressions to triples."""
+    """Parser layer of expressions, above triples."""
 
     level: Level | None = None
-    """The query level whose SELECT, HAVING or ORDER BY is being read: there, and only there, aggregates may stand."""
+    """The query level whose SELECT, HAVING or ORDER BY is being read; aggregates are allowed only there."""
 
     def exists_group(self) -> Pattern:
         """Read the group of EXISTS as algebra."""
         raise NotImplementedError
 
     def bounded(self, expression: Expression, offset: int) -> Expression:
-        """Return `expression`, which may not be deeper than any walk can follow."""
+        """Return `expression`, refuse one that is nested too deeply."""
         if (found := depth(expression)) > MAX_DEPTH:
             raise self.fail(f"expressions may be {MAX_DEPTH} operators deep, got {found}; split them with BIND", offset)
         return expression
 
     def whole_expression(self) -> Expression:
-        """Read an expression that is part of no other one."""
+        """Read a top-level expression."""
         offset = self.token.offset
         return self.bounded(self.expression(), offset)
 
@@ -106,7 +106,7 @@ class ExpressionParser(TriplesParser):
         return self.bounded(expression, start.offset)
 
     def _call_of(self, start: Token) -> Expression:
-        """Read a call; an IRI alone is none."""
+        """Read a call; an IRI without arguments is not one."""
         expression = self._primary()
         if isinstance(expression, Constant):
             raise self.fail(f"expected a condition in brackets or a call, got {shown(start)}", start.offset)
@@ -150,7 +150,7 @@ class ExpressionParser(TriplesParser):
         return In(operand, self._arguments(), negated)
 
     def _operand(self) -> Expression:
-        """Read what stands between operators; one sign or one `!` may stand before it."""
+        """Read an operand, with an optional sign or `!` before it."""
         key = self.token.key
         if key != "!" and (key not in ("-", "+") or self.sign_of_number()):
             return self._primary()
@@ -228,12 +228,12 @@ class ExpressionParser(TriplesParser):
         return Call(name, arguments)
 
     def _aggregate(self) -> Variable:
-        """Read an aggregate and return the variable that stands for it."""
+        """Read an aggregate and return the variable that represents it."""
         token = self.take()
         level = self.level
         if level is None:
             raise self.fail(
-                f"expected no aggregate here, got {token.key}; aggregates stand in SELECT, HAVING and ORDER BY, "
+                f"expected no aggregate here, got {token.key}; aggregates are allowed in SELECT, HAVING and ORDER BY, "
                 "not inside one another",
                 token.offset,
             )
@@ -255,14 +255,14 @@ class ExpressionParser(TriplesParser):
         return _named(aggregate, level) or self._name(aggregate, level)
 
     def _name(self, aggregate: Aggregate, level: Level) -> Variable:
-        """Give an aggregate its variable."""
+        """Assign a variable to an aggregate."""
         variable = self.fresh("a")
         level.aggregates.append((variable, aggregate))
         return variable
 
 
 def _named(aggregate: Aggregate, level: Level) -> Variable | None:
-    """Return the variable of an equal aggregate; random values equal no others."""
+    """Return the variable of an equal aggregate; random values are never equal."""
     if aggregate.argument is not None and is_volatile(aggregate.argument):
         return None
     return next((variable for variable, known in level.aggregates if known == aggregate), None)

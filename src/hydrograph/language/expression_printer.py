@@ -1,4 +1,4 @@
-"""Expressions and variables as query text, with no more brackets than needed."""
+"""Printer of terms, property paths and expressions, with no more brackets than needed."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _ALTERNATIVE, _SEQUENCE, _STEP, _ELEMENT, _PRIMARY_PATH = range(5)
 
 
 class TermPrinter:
-    """Prints terms with the prefixes of one query."""
+    """Printer of terms with the prefixes of one query."""
 
     def __init__(self, prefixes: tuple[tuple[str, str], ...] = ()) -> None:
         """Prefer the prefix with the longest namespace."""
-        # The last declaration of a prefix is the one that holds.
+        # The last declaration of a prefix wins.
         self._namespaces = sorted(((iri, name) for name, iri in dict(prefixes).items()), key=lambda one: -len(one[0]))
 
     def iri(self, iri: Iri) -> str:
@@ -94,7 +94,7 @@ class TermPrinter:
                 assert_never(term)
 
     def path(self, path: Path, least: int = _ALTERNATIVE) -> str:
-        """Return a path, in brackets where it binds weaker than `least`."""
+        """Return a path, in brackets if it binds weaker than `least`."""
         text, rank = self._path(path)
         return text if rank >= least else f"({text})"
 
@@ -135,10 +135,10 @@ _ANY, _OR, _AND, _RELATION, _SUM, _PRODUCT, _UNARY, _PRIMARY = range(8)
 
 
 class ExpressionPrinter:
-    """Prints expressions.
+    """Printer of expressions.
 
-    Generated variables (with a leading dot) are printed as the blank node or the aggregate they stand for. Those that
-    stand where neither is allowed are collected in `exposed`; a second run gives them the names in `names`.
+    Generated variables (with a leading dot) are printed as the blank node or the aggregate they represent. Those in a
+    position where neither is allowed are collected in `exposed`; a second run gives them the names in `names`.
     """
 
     def __init__(self, terms: TermPrinter, names: dict[Variable, str]) -> None:
@@ -156,7 +156,7 @@ class ExpressionPrinter:
         raise NotImplementedError
 
     def variable(self, variable: Variable) -> str:
-        """Return a variable where the grammar wants one."""
+        """Return a variable where the grammar requires one."""
         if is_visible(variable):
             self.visible.add(variable.name)
             return f"?{variable.name}"
@@ -164,12 +164,12 @@ class ExpressionPrinter:
         return self.names.get(variable, f"?{variable.name[1:]}")
 
     def constraint(self, expression: Expression) -> str:
-        """Return a condition as FILTER and HAVING want it: a call, or brackets."""
+        """Return a condition in the form of FILTER and HAVING: a call, or brackets."""
         text = self.expression(expression)
         return text if isinstance(expression, Call | Exists) else f"({text})"
 
     def expression(self, expression: Expression, least: int = _ANY) -> str:
-        """Return an expression, in brackets where it binds weaker than `least`."""
+        """Return an expression, in brackets if it binds weaker than `least`."""
         text, rank = self._expression(expression)
         return text if rank >= least else f"({text})"
 
@@ -187,7 +187,7 @@ class ExpressionPrinter:
                 rank = _SUM if operator in "+-" else _PRODUCT
                 return f"{self.expression(left, rank)} {operator} {self.expression(right, rank + 1)}", rank
             case Negate(operand):
-                # A number right behind the sign would become negative itself.
+                # A number directly after the sign would become negative itself.
                 bare = isinstance(operand, Constant) and isinstance(operand.term, Literal)
                 text = f"({self.expression(operand)})" if bare else self.expression(operand, _PRIMARY)
                 return f"-{text}", _UNARY
@@ -212,7 +212,7 @@ class ExpressionPrinter:
         return f"({', '.join(self.expression(one) for one in arguments)})"
 
     def _call(self, function: str | Iri, arguments: tuple[Expression, ...]) -> str:
-        """Return a call; the base of IRI stands in the prologue instead."""
+        """Return a call; the base of IRI is in the prologue instead."""
         if isinstance(function, Iri):
             return self.terms.iri(function) + self._list(arguments)
         if function == "IRI" and len(arguments) > 1:

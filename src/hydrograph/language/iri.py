@@ -1,4 +1,4 @@
-"""Relative IRIs against a base, after [RFC 3986 section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).
+"""Resolution of relative IRIs, after [RFC 3986 section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).
 
 >>> resolve("../c?q", "http://ex.org/a/b/x")
 'http://ex.org/a/c?q'
@@ -13,7 +13,7 @@ _PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:
 
 
 class _Parts(NamedTuple):
-    """The five components; None is undefined, which differs from empty."""
+    """Five components of an IRI; None is undefined, which differs from empty."""
 
     scheme: str | None
     authority: str | None
@@ -22,7 +22,7 @@ class _Parts(NamedTuple):
     fragment: str | None
 
     def __str__(self) -> str:
-        """Return the components put together, section 5.3."""
+        """Return the IRI recomposed from its components, section 5.3."""
         return "".join(
             (
                 "" if self.scheme is None else f"{self.scheme}:",
@@ -35,7 +35,7 @@ class _Parts(NamedTuple):
 
 
 def is_absolute(iri: str) -> bool:
-    """Tell whether `iri` has a scheme."""
+    """Return whether `iri` has a scheme."""
     return _split(iri).scheme is not None
 
 

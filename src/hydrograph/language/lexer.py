@@ -1,4 +1,4 @@
-"""Text to tokens with offsets, after the [terminals of SPARQL 1.1](https://www.w3.org/TR/sparql11-query/#grammar).
+"""Lexer: text to tokens with offsets, and a cursor over them, after the [terminals of SPARQL 1.1](https://www.w3.org/TR/sparql11-query/#grammar).
 
 The limits that protect the parser are checked here, before the first rule of the grammar runs.
 
@@ -22,8 +22,8 @@ MAX_NESTING = 100
 class Token(NamedTuple):
     """One token.
 
-    `key` is what the grammar asks for: a keyword in upper case, a mark as it stands, or in lower case the kind of
-    everything else: iri, name, var, blank, string, lang, integer, decimal, double, end.
+    `key` is what the grammar matches: a keyword in upper case, a mark verbatim, or in lower case the kind of
+    any other token: iri, name, var, blank, string, lang, integer, decimal, double, end.
     """
 
     key: str
@@ -111,7 +111,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _check_encoding(text: str) -> None:
-    """Refuse what is too long, and what is not Unicode text."""
+    """Refuse text that is too long or not Unicode."""
     try:
         encoded = text.encode()
     except UnicodeEncodeError as error:
@@ -125,7 +125,7 @@ def _check_encoding(text: str) -> None:
 
 
 def _unreadable(text: str, at: int) -> SyntaxQueryError:
-    """Say what is wrong at `at`, where no token begins."""
+    """Return the error about the text at `at`, where no token begins."""
     character = text[at]
     if character in "\"'":
         return _broken_string(text, at)
@@ -138,7 +138,7 @@ def _unreadable(text: str, at: int) -> SyntaxQueryError:
 
 
 def _broken_string(text: str, at: int) -> SyntaxQueryError:
-    """Tell an unknown escape from a string that does not end."""
+    """Distinguish an unknown escape from an unterminated string."""
     quote = text[at]
     long = text.startswith(quote * 3, at)
     inside = re.compile(rf"(?:[^\\]|{_ESCAPE})*+" if long else rf"(?:[^\\\r\n{quote}]|{_ESCAPE})*+")
@@ -154,7 +154,7 @@ _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def unescape(escaped: str) -> str:
-    r"""Replace the escapes of a string, an IRI or a local name; raise ValueError where one is no character.
+    r"""Replace the escapes of a string, an IRI or a local name; raise ValueError if one is not a character.
 
     >>> unescape(r"a\u00e9\\n")
     'aé\\n'
@@ -163,7 +163,7 @@ def unescape(escaped: str) -> str:
 
 
 def _character(found: re.Match[str]) -> str:
-    """Return the character an escape stands for."""
+    """Return the character that an escape represents."""
     escape = found.group()[1:]
     if len(escape) == 1:
         return _SHORT.get(escape, escape)
@@ -173,22 +173,22 @@ def _character(found: re.Match[str]) -> str:
     return chr(code)
 
 
-_SHOWN = 40  # characters of an offending token that a message repeats
+_SHOWN = 40  # characters of an offending token that a message quotes
 
 
 class Cursor:
-    """Walks over the tokens of one text; every layer of the grammar extends it."""
+    """Cursor over the tokens of one text; every layer of the grammar extends it."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
-        """Stand at the first token."""
+        """Start at the first token."""
         self.text = text
         self.tokens = tokens
         self.at = 0
         self.token = tokens[0]
-        """The token that is next to be taken."""
+        """The current token, not yet taken."""
 
     def take(self) -> Token:
-        """Return the current token and go on to the next one."""
+        """Return the current token and advance to the next one."""
         token = self.token
         if token.key != "end":
             self.at += 1
@@ -196,7 +196,7 @@ class Cursor:
         return token
 
     def ahead(self, count: int = 1) -> str:
-        """Return the key of the token `count` behind the current one."""
+        """Return the key of the token `count` after the current one."""
         return self.tokens[min(self.at + count, len(self.tokens) - 1)].key
 
     def accept(self, key: str) -> bool:
@@ -207,13 +207,13 @@ class Cursor:
         return True
 
     def expect(self, key: str, what: str = "") -> Token:
-        """Take the current token, which has to be `key`."""
+        """Take the current token, which must be `key`."""
         if self.token.key != key:
             raise self.unexpected(what or key, (key,))
         return self.take()
 
     def expect_one(self, keys: Iterable[str], what: str = "") -> Token:
-        """Take the current token, which has to be one of `keys`."""
+        """Take the current token, which must be one of `keys`."""
         keys = tuple(keys)
         if self.token.key not in keys:
             raise self.unexpected(what or " or ".join(keys), keys)
@@ -232,7 +232,7 @@ class Cursor:
         return SyntaxQueryError(message, self.text, self.token.offset if offset is None else offset)
 
     def unsupported(self, message: str, offset: int | None = None) -> SyntaxQueryError:
-        """Return the error about what is right SPARQL, but not done here."""
+        """Return the error about valid SPARQL that is not supported."""
         return UnsupportedSyntaxError(message, self.text, self.token.offset if offset is None else offset)
 
 

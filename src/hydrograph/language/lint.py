@@ -1,4 +1,4 @@
-"""What is allowed in a query and hardly ever meant: notes with a place in the text, not errors."""
+"""Lint: notes on valid but probably unintended parts of a query, with their position in the text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hydrograph.rdf.terms import Variable
 
 
 class Note(NamedTuple):
-    """A sentence about a place in the text, both counted from 1; `hint` says what may have been meant."""
+    """Note about a position in the text, counted from 1; `hint` suggests what may have been meant."""
 
     line: int
     column: int
@@ -27,7 +27,7 @@ def notes(text: str, query: ContinuousQuery) -> list[Note]:
 
 
 def _unbound(text: str, query: ContinuousQuery) -> Iterator[Note]:
-    """Yield the variables that are read, but that no pattern binds."""
+    """Yield the variables that are read but never bound."""
     patterns = list(subpatterns(query.pattern))
     bound = {variable for one in patterns if not isinstance(one, Project) for variable in variables(one)}
     read = {variable for one in patterns for expression in expressions(one) for variable in mentioned(expression)}
@@ -55,7 +55,7 @@ def _projected(query: ContinuousQuery) -> set[Variable]:
 
 
 def _place(text: str, variable: Variable) -> tuple[int, int]:
-    """Return the line and the column in which a variable stands first."""
+    """Return line and column of the first occurrence of a variable."""
     names = (f"?{variable.name}", f"${variable.name}")
     offset = next((token.offset for token in tokenize(text) if token.text in names), 0)
     before = text[:offset]

@@ -1,4 +1,4 @@
-"""[Group graph patterns](https://www.w3.org/TR/sparql11-query/#GraphPattern) and all that stands in them."""
+"""Parser of [group graph patterns](https://www.w3.org/TR/sparql11-query/#GraphPattern) and their elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ELEMENTS = ("FILTER", "OPTIONAL", "UNION", "MINUS", "GRAPH", "BIND", "VALUES", 
 
 
 class PatternParser(ExpressionParser):
-    """Adds groups to expressions."""
+    """Parser layer of groups, above expressions."""
 
     def __init__(self, text: str, tokens: list[Token], base: str | None = None) -> None:
         """Read `tokens`, see `TermParser`."""
@@ -46,11 +46,11 @@ class PatternParser(ExpressionParser):
         raise NotImplementedError
 
     def window_name(self) -> Iri | Variable:
-        """Read the name behind WINDOW; plain SPARQL has no windows."""
+        """Read the name after WINDOW; plain SPARQL has no windows."""
         raise self.fail("expected no block over a window, got WINDOW; use the dialect rspql")
 
     def other_element(self) -> Element | None:
-        """Read a pattern that only a dialect knows, such as a block over a stream; None where none is."""
+        """Read a pattern that only a dialect knows, such as a block over a stream; return None if there is none."""
         if self.token.key == "STREAM":
             raise self.fail("expected no block over a stream, got STREAM; use the dialect cqels or sparqlstream")
         return None
@@ -103,7 +103,7 @@ class PatternParser(ExpressionParser):
         return tuple(elements)
 
     def _end_block(self, elements: list[Element]) -> None:
-        """Put the triples read so far before the element that ends them."""
+        """Add the triples read so far before the element that ends them."""
         if self.triples:
             self._count += len(self.triples)
             if self._count > MAX_TRIPLES and self._too_many is None:
@@ -113,14 +113,14 @@ class PatternParser(ExpressionParser):
         self._block = next(self._blocks)
 
     def check_size(self) -> None:
-        """Refuse a query with too many triple patterns, at the end of those that are still allowed."""
+        """Refuse a query with too many triple patterns, and point at the first one too many."""
         if self._too_many is not None:
             raise self.fail(
                 f"a query may have {MAX_TRIPLES} triple patterns, got {self._count}; split the query", self._too_many
             )
 
     def _element(self) -> Element | None:
-        """Read one pattern that is not a triple; None where none is."""
+        """Read one pattern that is not a triple; return None if there is none."""
         match self.token.key:
             case "{":
                 return self._union()
@@ -148,7 +148,7 @@ class PatternParser(ExpressionParser):
                     "SERVICE is not supported: nothing is ever fetched; bind the data as a static graph"
                 )
             case key if key in BUILT_INS:
-                raise self.fail(f"expected a pattern, got {key}; conditions stand behind FILTER")
+                raise self.fail(f"expected a pattern, got {key}; write conditions after FILTER")
             case _:
                 return self.other_element()
 

@@ -1,7 +1,7 @@
-"""Patterns and query levels as query text.
+"""Printer of patterns and query levels.
 
-A group is printed as the elements whose translation gives its pattern (section 18.2.2); what no element stands for
-becomes a nested group or a subquery.
+A group is printed as the elements whose translation gives its pattern (section 18.2.2); a pattern without such an
+element becomes a nested group or a subquery.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NO_HEADS: Mapping[Iri, str] = MappingProxyType({})
 
 
 class PatternPrinter(ExpressionPrinter):
-    """Prints patterns; blank nodes are watched, as one label may not stand in two basic graph patterns."""
+    """Printer of patterns; it tracks blank nodes, since one label may not occur in two basic graph patterns."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class PatternPrinter(ExpressionPrinter):
         window_word: str | None,
         block_heads: Mapping[Iri, str] = NO_HEADS,
     ) -> None:
-        """Say `window_word` for windows, or nothing: then their content is the default graph.
+        """Print `window_word` before windows, or without it only their content, as the default graph.
 
-        `block_heads` holds what stands before the blocks of windows that are written in another way.
+        `block_heads` holds the heads of blocks that are written in another way.
         """
         super().__init__(terms, names)
         self._window_word = window_word
@@ -135,7 +135,7 @@ class PatternPrinter(ExpressionPrinter):
                 assert_never(pattern)
 
     def _add(self, group: _Elements, lines: list[str]) -> None:
-        """Put an element behind the others; it ends the basic graph pattern before it."""
+        """Append an element; it ends the basic graph pattern before it."""
         group.lines.extend(lines)
         group.after_triples = False
         self._blocks += 1
@@ -162,13 +162,13 @@ class PatternPrinter(ExpressionPrinter):
         return lines
 
     def _window(self, name: Iri | Variable, inner: Pattern) -> list[str]:
-        """Return a window's block in the words of the dialect."""
+        """Return a window block in the syntax of the dialect."""
         if isinstance(name, Iri) and name in self._block_heads:
             return self.braced(self._block_heads[name], inner)
         if self._window_word is not None:
             return self.braced(f"{self._window_word} {self.name(name)}", inner)
         if isinstance(name, Variable):
-            raise UnsupportedError(f"WINDOW ?{name.name} can not be printed without naming windows")
+            raise UnsupportedError(f"WINDOW ?{name.name} cannot be printed without naming windows")
         return self.braced("", inner)
 
     def node(self, term: PatternTerm) -> str:
@@ -201,7 +201,7 @@ class PatternPrinter(ExpressionPrinter):
     # Query levels
 
     def level(self, form: str, pattern: Pattern, sources: tuple[str, ...] = ()) -> list[str]:
-        """Return a query level from its form on; `sources` stand between the form and WHERE."""
+        """Return a query level from its form on; `sources` are printed between the form and WHERE."""
         parts = _take_apart(pattern, select=form.startswith("SELECT"))
         outer = self.aggregates
         keys: list[str] = []
@@ -227,7 +227,7 @@ class PatternPrinter(ExpressionPrinter):
         return lines
 
     def _projection(self, parts: _Level) -> str:
-        """Return what is selected."""
+        """Return the SELECT items."""
         assigned = dict(parts.extends)
         items: list[str] = []
         for variable in parts.projection or ():
@@ -252,7 +252,7 @@ class PatternPrinter(ExpressionPrinter):
 
 
 class _Elements:
-    """The lines of a group so far, and whether triples came last: more of them would join the same pattern."""
+    """Lines of a group so far, and whether triples came last: more triples would join the same pattern."""
 
     def __init__(self, lines: list[str]) -> None:
         """Begin with `lines`."""
@@ -261,7 +261,7 @@ class _Elements:
 
 
 class _Level(NamedTuple):
-    """A query level taken apart into its clauses."""
+    """Query level split into its clauses."""
 
     where: Pattern
     projection: tuple[Variable, ...] | None
@@ -274,14 +274,14 @@ class _Level(NamedTuple):
 
 
 def _is_subquery(pattern: Pattern) -> bool:
-    """Tell whether only a SELECT can stand for `pattern`."""
+    """Return whether only a SELECT can express `pattern`."""
     if isinstance(pattern, Extend):
         return isinstance(_below_extends(pattern), Group)
     return isinstance(pattern, Project | Distinct | Reduced | Slice | OrderBy | Group)
 
 
 def _below_extends(pattern: Pattern) -> Pattern:
-    """Return what lies below assignments, HAVING and the data behind a group."""
+    """Return the pattern below assignments, HAVING and the VALUES after a group."""
     while isinstance(pattern, Extend):
         pattern = pattern.inner
     if isinstance(pattern, Join) and isinstance(pattern.right, Values):

@@ -1,4 +1,4 @@
-"""printer."""
+"""Printer of algebra in any dialect: parsing the printed text gives the same algebra."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hydrograph.language.query_printer import QueryPrinter
 
 
 def print_query(query: ContinuousQuery, dialect: str | None = None) -> str:
-    """Return the text of `query`; without a dialect in the first one that says it as it is.
+    """Return the text of `query`; without a dialect in the first one that can express it.
 
-    In another view of windows (A9) what is printed parses to a query of the same `views.normal` form.
+    Under another view of windows (A9) the printed text parses to a query with the same `window_views.normal` form.
     """
     if dialect is None:
         return _printer_of(query).text()
@@ -28,7 +28,7 @@ def print_query(query: ContinuousQuery, dialect: str | None = None) -> str:
 
 
 def _printer_of(query: ContinuousQuery) -> QueryPrinter:
-    """Return the printer of the first dialect that has words for a query, else one that says what it lacks."""
+    """Return the printer of the first dialect that can express a query, else one that reports what it lacks."""
     streaming = query.windows or query.operator is not None or query.name is not None or query.every is not None
     names = ("rspql" if streaming else "sparql", *DIALECTS)
     printers = [DIALECTS[name].printer(query) for name in names]
@@ -39,7 +39,7 @@ def _printer_of(query: ContinuousQuery) -> QueryPrinter:
 def print_sparql(query: ContinuousQuery, *, window_as_graph: bool = True) -> str:
     """Return the body of `query` as plain SPARQL 1.1, without FROM and REGISTER.
 
-    WINDOW blocks become GRAPH blocks, or else nothing at all: then one window's content is the default graph.
+    WINDOW blocks become GRAPH blocks, or plain groups: then the content of the single window is the default graph.
     """
     if isinstance(query.form, Construct) and any(triple.graph is not None for triple in query.form.template):
         raise UnsupportedError("plain SPARQL has no GRAPH blocks in templates")
@@ -47,14 +47,14 @@ def print_sparql(query: ContinuousQuery, *, window_as_graph: bool = True) -> str
 
 
 class _OneGraph(QueryPrinter):
-    """Prints the body alone, blocks over windows as groups."""
+    """Printer of the body alone, window blocks as groups."""
 
     def sources(self) -> list[str]:
-        """Return nothing: whoever evaluates the query gives it its dataset."""
+        """Return nothing: the caller provides the dataset."""
         return []
 
 
 class _WindowsAsGraphs(_OneGraph):
-    """Prints blocks over windows as GRAPH blocks."""
+    """Printer of window blocks as GRAPH blocks."""
 
     window_word = "GRAPH"

@@ -1,4 +1,4 @@
-"""The [query forms of SPARQL 1.1](https://www.w3.org/TR/sparql11-query/#QueryForms) and their solution modifiers."""
+"""Parser of [query forms](https://www.w3.org/TR/sparql11-query/#QueryForms) and solution modifiers of SPARQL 1.1."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _UPDATES = frozenset(
 
 
 class SparqlParser(PatternParser):
-    """Reads a whole query; the dialects override its hooks."""
+    """Parser of a whole query; dialects override its hooks."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
-    """Where the language is defined."""
+    """URL of the definition of the language."""
     preset: ClassVar[str] = "rspql"
-    """The profile of `hydrograph.windows.profile` that a query of this dialect follows if nobody names another (A3)."""
+    """The profile of `hydrograph.windows.profile` that a query of this dialect follows by default (A3)."""
     printer: ClassVar[type[QueryPrinter]] = QueryPrinter
     marks: ClassVar[tuple[str, ...]] = ()
-    """Runs of tokens by which a text is recognised as this dialect; `*` is any token."""
+    """Token sequences that identify a text as this dialect; `*` matches any token."""
 
     def query(self) -> ContinuousQuery:
         """Read the text to its end."""
@@ -51,20 +51,20 @@ class SparqlParser(PatternParser):
     # Hooks of the dialects
 
     def heading(self) -> None:
-        """Read what stands between the prologue and the query form."""
+        """Read clauses between the prologue and the query form."""
 
     def ending(self) -> None:
-        """Read what stands behind the query."""
+        """Read clauses after the query."""
 
     def stream_operator(self) -> None:
-        """Read what may stand right behind SELECT or CONSTRUCT."""
+        """Read clauses directly after SELECT or CONSTRUCT."""
 
     def named_source(self) -> None:
-        """Read what follows FROM NAMED, which is an IRI here."""
+        """Read the IRI after FROM NAMED."""
         self._named.append(self.iri("the IRI of a named graph"))
 
     def finish(self, form: Form | None, level: Level) -> ContinuousQuery:
-        """Translate; a form of None is SELECT, whose variables the translation finds."""
+        """Translate to algebra; a form of None is SELECT, whose variables the translation determines."""
         pattern, variables = self.translator.query(level, project=form is None)
         if form is None:
             form = Select(variables)
@@ -99,7 +99,7 @@ class SparqlParser(PatternParser):
         return self._describe(level)
 
     def _select(self, level: Level) -> None:
-        """Read SELECT behind its first word."""
+        """Read SELECT after its keyword."""
         self.stream_operator()
         self._projection(level)
         self.dataset()
@@ -132,7 +132,7 @@ class SparqlParser(PatternParser):
         level.projection = tuple(items)
 
     def _item(self, *, named: bool) -> Projected:
-        """Read a variable or `(expression AS ?v)`; where a name is not needed, the expression may stand alone."""
+        """Read a variable or `(expression AS ?v)`; if no name is needed, the expression may be alone."""
         offset = self.token.offset
         if self.token.key == "var":
             return Projected(self.variable(), None, offset)
@@ -147,13 +147,13 @@ class SparqlParser(PatternParser):
         return Projected(variable, expression, offset)
 
     def _unnamed(self, expression: Expression, offset: int) -> Projected:
-        """Give a key of GROUP BY a variable; a variable in brackets is its own key."""
+        """Assign a variable to a key of GROUP BY; a variable in brackets is its own key."""
         if isinstance(expression, Reference):
             return Projected(expression.variable, None, offset)
         return Projected(self.fresh("g"), expression, offset)
 
     def _describe(self, level: Level) -> Describe:
-        """Read DESCRIBE behind its first word; the pattern may be missing."""
+        """Read DESCRIBE after its keyword; the pattern is optional."""
         resources: list[Iri | Variable] = []
         if self.token.key == "*":
             level.star_offset = self.take().offset
@@ -168,7 +168,7 @@ class SparqlParser(PatternParser):
         return Describe(tuple(resources))
 
     def _construct(self, level: Level) -> Construct:
-        """Read CONSTRUCT behind its first word, in the long or the short form."""
+        """Read CONSTRUCT after its keyword, in the long or the short form."""
         self.stream_operator()
         if self.token.key == "{":
             template = self._template()
@@ -183,7 +183,9 @@ class SparqlParser(PatternParser):
         triples = [triple for block in blocks for triple in block.triples]
         plain = [triple for triple in triples if isinstance(triple, TriplePattern)]
         if group.subquery is not None or len(blocks) != len(group.elements) or len(plain) != len(triples):
-            raise self.fail("expected triples alone, as CONSTRUCT WHERE stands for its own template", start.offset)
+            raise self.fail(
+                "expected only triples, since CONSTRUCT WHERE uses its pattern as the template", start.offset
+            )
         level.where = group
         self._modifiers(level)
         return Construct(tuple(_template_triple(triple, None) for triple in plain))
@@ -191,7 +193,7 @@ class SparqlParser(PatternParser):
     # Templates
 
     def _template(self) -> tuple[TemplateTriple, ...]:
-        """Read `{ … }` of CONSTRUCT; its blank nodes are apart from those of the pattern."""
+        """Read `{ … }` of CONSTRUCT; its blank nodes differ from those of the pattern."""
         outer, self._block_of = self._block_of, {}
         self.paths_allowed = False
         self.expect("{")
@@ -204,7 +206,7 @@ class SparqlParser(PatternParser):
         return tuple(template)
 
     def template_block(self) -> list[TemplateTriple]:
-        """Read what stands in a template beside triples: nothing, in plain SPARQL."""
+        """Read template elements other than triples; plain SPARQL has none."""
         raise self.unexpected("a triple or }")
 
     def template_triples(self, graph: Iri | Variable | None) -> list[TemplateTriple]:
@@ -228,17 +230,17 @@ class SparqlParser(PatternParser):
                 self.default_source()
 
     def default_source(self) -> None:
-        """Read what follows FROM, which is an IRI here."""
+        """Read the IRI after FROM."""
         self._default.append(self.iri("NAMED or the IRI of a graph"))
 
     def _where(self, level: Level) -> None:
-        """Read `WHERE { … }`; the word may be missing."""
+        """Read `WHERE { … }`; the keyword is optional."""
         if not self.accept("WHERE") and self.token.key != "{":
             raise self.unexpected("WHERE or {", ("WHERE", "FROM", "DISTINCT"))
         level.where = self.group()
 
     def _where_and_modifiers(self, level: Level) -> None:
-        """Read the pattern and what is done with its solutions."""
+        """Read the pattern and the solution modifiers."""
         self._where(level)
         self._modifiers(level)
 
@@ -307,13 +309,13 @@ class SparqlParser(PatternParser):
 
 
 def _template_triple(triple: TriplePattern | PathTriple, graph: Iri | Variable | None) -> TemplateTriple:
-    """Return a triple with its blank nodes as such again."""
+    """Return a triple with generated variables turned back into blank nodes."""
     assert isinstance(triple, TriplePattern)
     return TemplateTriple(_template_term(triple.subject), triple.predicate, _template_term(triple.object), graph)
 
 
 def _template_term(term: Iri | Literal | Variable) -> Iri | Literal | Variable | BlankNode:
-    """Return a blank node for the variable that stood for it."""
+    """Return the blank node that a generated variable represents."""
     if isinstance(term, Variable) and term.name.startswith("."):
         return BlankNode(term.name[1:])
     return term

@@ -1,7 +1,7 @@
-"""Whole queries as text: one hook for each clause, so that a dialect prints only its difference.
+"""Printer of whole queries: one hook for each clause, so that a dialect overrides only what differs.
 
-The base prints RSP-QL's order of clauses. What a dialect has no words for it names in `lacks`, before anything is
-printed, so that nothing is ever left out silently.
+The base class prints clauses in the order of RSP-QL. Features that a dialect cannot express are yielded by `lacks`
+before anything is printed, so that nothing is left out silently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hydrograph.algebra.queries import (
 from hydrograph.algebra.walk import subpatterns
 from hydrograph.algebra.windows import WindowDefinition
 from hydrograph.errors import UnsupportedError
-from hydrograph.language.describe import in_words
+from hydrograph.language.describe import describe_window
 from hydrograph.language.duration import print_short
 from hydrograph.language.expression_printer import TermPrinter
 from hydrograph.language.iri import is_absolute
@@ -33,37 +33,37 @@ Part: TypeAlias = Literal["name", "operator", "every", "windows", "dataset", "te
 
 
 class Lack(NamedTuple):
-    """A part of a query that a dialect has no words for."""
+    """Part of a query that a dialect cannot express."""
 
     part: Part
     sentence: str
 
 
 class QueryPrinter:
-    """Prints one query; the base class prints plain SPARQL 1.1."""
+    """Printer of one query; the base class prints plain SPARQL 1.1."""
 
     title: ClassVar[str] = "SPARQL"
     window_word: ClassVar[str | None] = None
-    """What stands before a window's name in a block; None leaves blocks away."""
+    """Keyword before the name of a window in a block; None omits blocks."""
     names_are_iris: ClassVar[bool] = False
-    """Whether a query's name stands in angle brackets, so that a BASE changes one that is no IRI."""
+    """Whether the name of a query is in angle brackets, so that BASE changes a name that is not an absolute IRI."""
     template_graphs: ClassVar[bool] = False
-    """Whether GRAPH may stand in a template."""
+    """Whether GRAPH is allowed in a template."""
 
     def __init__(self, query: ContinuousQuery) -> None:
-        """Print `query`, which is in the view of this dialect already."""
+        """Print `query`, which already has the window view of this dialect."""
         self.query = query
         self.terms = TermPrinter(query.prefixes)
 
     @classmethod
     def view(cls, query: ContinuousQuery) -> ContinuousQuery:
-        """Return a query of the same meaning whose patterns see what they see in this dialect (A9)."""
+        """Return an equivalent query with the window view of this dialect (A9)."""
         return query
 
-    # What can be said
+    # Features that can be expressed
 
     def lacks(self) -> Iterator[Lack]:
-        """Yield what this dialect has no words for."""
+        """Yield the features of the query that this dialect cannot express."""
         query = self.query
         if query.name is not None and not self.can_name(query.name):
             yield Lack("name", f"{self.title} has no place for the name {query.name!r}")
@@ -82,37 +82,37 @@ class QueryPrinter:
             yield Lack("template", f"{self.title} has no GRAPH blocks in templates")
 
     def can_name(self, name: str) -> bool:  # noqa: ARG002
-        """Tell whether a query can be registered under a name."""
+        """Return whether a query can be registered under a name."""
         return False
 
     def can_say_operator(self) -> bool:
-        """Tell whether RSTREAM, ISTREAM and DSTREAM can be said of this query."""
+        """Return whether this query can have RSTREAM, ISTREAM and DSTREAM."""
         return False
 
     def can_say_every(self) -> bool:
-        """Tell whether a period of reports can be said."""
+        """Return whether a reporting period can be expressed."""
         return False
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield what can not be said of the windows and of the blocks over them."""
+        """Yield windows and window blocks that cannot be expressed."""
         if self.query.windows:
             yield f"{self.title} has no windows"
         elif any(isinstance(node, Window) for node in subpatterns(self.query.pattern)):
             yield f"{self.title} has no blocks over windows"
 
     def dataset_lacks(self) -> Iterator[str]:
-        """Yield what can not be said of the static graphs."""
+        """Yield static graphs that cannot be expressed."""
         yield from ()
 
     def bounds(self, definition: WindowDefinition) -> str | None:  # noqa: ARG002
-        """Return what stands in a window's square brackets; None if there are no words for it."""
+        """Return the text in the square brackets of a window; None if it cannot be expressed."""
         return None
 
     def unsayable_bounds(self) -> Iterator[str]:
-        """Yield the sentences about windows whose bounds have no words."""
+        """Yield the messages about windows whose bounds cannot be expressed."""
         for window in self.query.windows:
             if self.bounds(window.definition) is None:
-                yield f"{self.title} has no words for {in_words(window.definition)}"
+                yield f"{self.title} has no words for {describe_window(window.definition)}"
 
     # Clauses
 
@@ -121,7 +121,7 @@ class QueryPrinter:
         return []
 
     def operator(self) -> str:
-        """Return the stream operator where it stands behind SELECT or CONSTRUCT."""
+        """Return the stream operator if it follows SELECT or CONSTRUCT."""
         return ""
 
     def sources(self) -> list[str]:
@@ -131,11 +131,11 @@ class QueryPrinter:
         return graphs + [f"FROM NAMED {self.terms.iri(graph)}" for graph in dataset.named]
 
     def block_heads(self) -> dict[Iri, str]:
-        """Return what stands before the block of each window, where it is not `window_word` and the name."""
+        """Return the head of each window block that is not `window_word` and the name."""
         return {}
 
     def bracketed(self, window: NamedWindow) -> str:
-        """Return a stream with its window in square brackets; few grammars take a prefixed name there."""
+        """Return a stream with its window in square brackets; few grammars allow a prefixed name there."""
         return f"<{window.stream.value}> [{self.bounds(window.definition)}]"
 
     def frame(self, prologue: list[str], body: list[str]) -> list[str]:
@@ -145,13 +145,13 @@ class QueryPrinter:
     # The whole
 
     def text(self) -> str:
-        """Return the query; refuse one that this dialect can not say."""
+        """Return the text of the query; refuse one that this dialect cannot express."""
         for lack in self.lacks():
             raise UnsupportedError(lack.sentence)
         return self.unchecked_text()
 
     def unchecked_text(self) -> str:
-        """Return the query; a second run names generated variables that the first one found exposed."""
+        """Return the query; a second pass names generated variables that the first pass found exposed."""
         printer = PatternPrinter(self.terms, {}, self.window_word, self.block_heads())
         lines = self._body(printer)
         if printer.exposed:
@@ -201,7 +201,7 @@ def _template_term(term: PatternTerm | BlankNode, printer: PatternPrinter) -> st
 
 
 class BlockPrinter(QueryPrinter):
-    """Prints `STREAM <stream> [window] { … }`; the window's name is nowhere."""
+    """Printer of `STREAM <stream> [window] { … }` blocks, which have no window names."""
 
     def block_heads(self) -> dict[Iri, str]:
         """Return the head of each block."""
@@ -210,7 +210,7 @@ class BlockPrinter(QueryPrinter):
         }
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield windows that no block reads, blocks without a declared window, and bounds without words."""
+        """Yield windows that no block reads, blocks without a declared window, and bounds that cannot be expressed."""
         declared = [window.name for window in self.query.windows if window.name is not None]
         read = [node.name for node in subpatterns(self.query.pattern) if isinstance(node, Window)]
         if len(set(declared)) < len(declared):

@@ -1,7 +1,7 @@
-"""The syntax tree: what the grammar reads and `translate` turns into algebra.
+"""Syntax tree that the parser builds and `syntax_to_algebra` translates.
 
-Terms, paths and expressions are the algebra's own records already; groups and query levels have a form of their own.
-Offsets point into the text, for the errors that translation finds.
+Terms, paths and expressions are the algebra's own records already; groups and query levels have records of their own.
+Offsets point into the text, for errors found in translation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hydrograph.rdf.terms import Iri, Variable
 
 
 class PathTriple(NamedTuple):
-    """A triple whose verb is a property path that is not a single IRI."""
+    """Triple whose verb is a property path that is not a single IRI."""
 
     subject: PatternTerm
     path: Path
@@ -75,7 +75,7 @@ class ValuesElement(NamedTuple):
 
 
 class GroupElement(NamedTuple):
-    """`{ … }`: its elements, or the one subquery that it is."""
+    """`{ … }`: its elements, or a single subquery."""
 
     elements: tuple[Element, ...]
     subquery: Level | None = None
@@ -117,7 +117,7 @@ class Level:
     projection: tuple[Projected, ...] | None = None
     """None is `*`, or a form without projection."""
     star_offset: int | None = None
-    """Where the `*` of SELECT stands, if it does."""
+    """Offset of the `*` of SELECT, if there is one."""
     distinct: bool = False
     reduced: bool = False
     where: GroupElement = EMPTY

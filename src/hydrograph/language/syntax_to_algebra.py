@@ -1,4 +1,4 @@
-"""Syntax tree to algebra, after [SPARQL 1.1 section 18.2](https://www.w3.org/TR/sparql11-query/#sparqlQuery).
+"""Translation of the syntax tree to algebra, after [SPARQL 1.1 section 18.2](https://www.w3.org/TR/sparql11-query/#sparqlQuery).
 
 The rules about scope are checked on the way, because the variables in scope are at hand there.
 """
@@ -53,7 +53,7 @@ from hydrograph.rdf.terms import Variable
 
 
 def sample_conditions(level: Level, fresh: Callable[[], Variable]) -> None:
-    """Replace variables that are no keys by SAMPLE of them, in the conditions of a level that groups."""
+    """Replace variables that are not keys by SAMPLE of them, in the conditions of a grouping level."""
     if level.keys is None and not level.aggregates:
         return
     selected = level.projection or ()
@@ -78,7 +78,7 @@ def sample_conditions(level: Level, fresh: Callable[[], Variable]) -> None:
 
 
 def references(expression: Expression) -> list[Variable]:
-    """Return the variables of an expression outside of EXISTS, in the order of the text."""
+    """Return the variables of an expression outside EXISTS, in the order of the text."""
     found: list[Variable] = []
     waiting = [expression]
     while waiting:
@@ -133,14 +133,14 @@ Scope: TypeAlias = dict[Variable, None]
 
 
 class Scoped(NamedTuple):
-    """A pattern and its variables in scope."""
+    """Pattern and its variables in scope."""
 
     pattern: Pattern
     scope: Scope
 
 
 class Translator:
-    """Translates the levels of one query; `text` is for the errors."""
+    """Translation of the levels of one query; `text` is for errors."""
 
     def __init__(self, text: str) -> None:
         """Keep the text."""
@@ -150,7 +150,7 @@ class Translator:
         """Return the algebra of the outermost level, and the variables it selects, or would with `*`."""
         pattern, scope = self._level(level, project=project)
         if (found := depth(pattern)) > MAX_DEPTH:
-            # Which of its operators is too many no one can say: the place is where the pattern begins.
+            # No single operator is the one too many: the error points at the start of the pattern.
             offset = max(0, self._text.find("{"))
             raise self._fail(f"patterns may be {MAX_DEPTH} operators deep, got {found}; split the query", offset)
         return pattern, tuple(variable for variable in scope if is_visible(variable))
@@ -163,7 +163,7 @@ class Translator:
         return Scoped(pattern if condition is None else Filter(condition, pattern), scope)
 
     def _body(self, group: GroupElement) -> tuple[Pattern, Expression | None, Scope]:
-        """Return a group apart from its filters, which hold for all of it wherever they stand."""
+        """Return a group without its filters, and the filters, which apply to the whole group."""
         if group.subquery is not None:
             subquery = self._level(group.subquery, project=True)
             return subquery.pattern, None, subquery.scope
@@ -253,7 +253,7 @@ class Translator:
         return Scoped(Group(pattern, tuple(keys), tuple(level.aggregates), implicit=level.keys is None), keys)
 
     def _check_grouped(self, level: Level, keys: Scope) -> None:
-        """Refuse a selected variable that has no single value in a group, and a name that HAVING can not see yet."""
+        """Refuse a selected variable that has no single value in a group, and a name that is not visible in HAVING."""
         names = {item.variable for item in level.projection or () if item.expression is not None} - set(keys)
         for condition in level.having:
             self._check_having(condition, names)
@@ -271,7 +271,7 @@ class Translator:
             known.add(item.variable)
 
     def _check_having(self, condition: Condition, names: set[Variable]) -> None:
-        """Refuse a name of SELECT in HAVING, where it has no value yet."""
+        """Refuse a SELECT alias in HAVING, where it has no value yet."""
         for variable in references(condition.order.expression):
             if variable in names:
                 raise self._fail(
@@ -343,7 +343,7 @@ def _projected(level: Level, pattern: Pattern, scope: Scope) -> Scoped:
 
 
 def _conjunction(conditions: list[Expression]) -> Expression | None:
-    """Return all conditions as one, or None where there are none."""
+    """Return the conjunction of all conditions, or None if there are none."""
     return _all(conditions) if conditions else None
 
 

@@ -1,4 +1,4 @@
-"""IRIs, prefixed names, variables, literals and blank nodes; the prologue that declares prefixes."""
+"""Parser of IRIs, prefixed names, variables, literals, blank nodes, and of the prologue that declares prefixes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LITERAL_STARTS = frozenset({"string", "integer", "decimal", "double", "TRUE", "F
 
 
 class TermParser(Cursor):
-    """The lowest layer of the grammar."""
+    """Lowest layer of the parser."""
 
     def __init__(self, text: str, tokens: list[Token], base: str | None = None) -> None:
-        """Read `tokens`; `base` is what relative IRIs start from until BASE says otherwise."""
+        """Read `tokens`; `base` is the base of relative IRIs until BASE sets another."""
         super().__init__(text, tokens)
         self.base = base
         self.prefixes: dict[str, str] = {}
@@ -55,7 +55,8 @@ class TermParser(Cursor):
         value = self._unescaped(token.text[1:-1], token)
         if "\\" in token.text and _NOT_IN_IRI.search(value):
             raise self.fail(
-                f"expected an IRI, got {shown(token)}, which holds a character no IRI may hold", token.offset
+                f"expected an IRI, got {shown(token)}, which contains a character that is not allowed in IRIs",
+                token.offset,
             )
         if self.base is not None:
             return resolve(value, self.base)
@@ -96,11 +97,11 @@ class TermParser(Cursor):
         return Variable(self._unescaped(token.text[1:], token))
 
     def variable_or_iri(self, what: str = "a variable or an IRI") -> Iri | Variable:
-        """Read what may name a graph, a window or a predicate."""
+        """Read an IRI or a variable, as the name of a graph, a window or a predicate."""
         return self.variable() if self.token.key == "var" else self.iri(what)
 
     def fresh(self, letter: str) -> Variable:
-        """Return a variable that no text can name: `.b0`, `.b1`, … and no label of this text."""
+        """Return a generated variable, `.b0`, `.b1`, …, that no query text can name."""
         counter = self._counters.setdefault(letter, itertools.count())
         return Variable("." + next(name for n in counter if (name := f"{letter}{n}") not in self._labels))
 
@@ -127,7 +128,7 @@ class TermParser(Cursor):
         return self._number()
 
     def _number(self) -> Literal:
-        """Read a number, whose sign has to stand right before it."""
+        """Read a number; a sign must directly precede it."""
         sign = self.take() if self.token.key in ("+", "-") else None
         if self.token.key not in _NUMBERS or (sign is not None and sign.end != self.token.offset):
             raise self.unexpected("a number")
@@ -135,7 +136,7 @@ class TermParser(Cursor):
         return Literal((sign.text if sign else "") + token.text, _NUMBERS[token.key])
 
     def sign_of_number(self) -> bool:
-        """Tell whether the current token, a sign, stands right before a number and so belongs to it."""
+        """Return whether the current token, a sign, directly precedes a number."""
         after = self.tokens[self.at + 1]
         return after.key in _NUMBERS and after.offset == self.token.end
 

@@ -1,7 +1,7 @@
-"""A query in the words of another dialect, and in plain words what those can not keep.
+"""Translation of a query to another dialect, with a list of what it does not preserve.
 
-A query keeps its meaning if the new text parses to the same algebra (`views.normal`) and the profiles that both texts
-follow agree wherever the query can tell them apart. Nothing is said to be kept that has not been parsed back.
+A query keeps its meaning if the new text parses to the same algebra (`window_views.normal`) and the profiles of both
+texts agree in every setting that can affect the query. Every translation is verified by parsing it back.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from hydrograph.algebra.averages import averages_of_nothing
+from hydrograph.algebra.empty_averages import averages_of_nothing
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.errors import UnsupportedError
 from hydrograph.language import parse
-from hydrograph.language.describe import habits
+from hydrograph.language.describe import describe_profile
 from hydrograph.language.dialects import DIALECTS
 from hydrograph.language.window_views import normal
 from hydrograph.windows.profile import Profile, preset
@@ -24,16 +24,16 @@ from hydrograph.windows.report import When
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """A query's text in another dialect; `lost` says what it does not keep."""
+    """Text of a query in another dialect; `lost` lists what it does not preserve."""
 
     text: str
     lost: tuple[str, ...]
     preset: str | None
-    """The preset under which the new text has the habits of the old one, if there is any."""
+    """The preset under which the new text behaves like the old one, if there is one."""
 
 
 def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
-    """Return `query`, which follows `profile`, in the dialect `to`; refuse what it has no words for."""
+    """Return `query`, which follows `profile`, in the dialect `to`; refuse features that it cannot express."""
     dialect = DIALECTS[to]
     target = preset(dialect.preset)
     said = dialect.printer.view(_outspoken(query, profile, target))
@@ -42,7 +42,7 @@ def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
     for part, sentence in dialect.printer(said).lacks():
         match part:
             case "operator":
-                said = replace(said, operator=None)  # the habits below tell whether that changes anything
+                said = replace(said, operator=None)  # the profile differences below show whether that changes anything
             case "name":
                 said = replace(said, name=None)
                 lost.append(sentence)
@@ -51,7 +51,7 @@ def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
             case "windows" | "dataset" | "template":
                 refused.append(sentence)
     if refused:
-        raise UnsupportedError(f"this query can not be said in {dialect.title}: {'; '.join(dict.fromkeys(refused))}")
+        raise UnsupportedError(f"cannot translate to {dialect.title}: {'; '.join(dict.fromkeys(refused))}")
     text = dialect.printer(said).text()
     back = parse(text, to)
     assert asked(back) == asked(query), f"printed as {to}, this query has another algebra:\n{text}"
@@ -62,12 +62,12 @@ def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
 
 
 def asked(query: ContinuousQuery) -> ContinuousQuery:
-    """Return what a query asks, apart from its name and from what `effective` holds."""
+    """Return a query without its name and without what `effective` covers."""
     return replace(normal(query), name=None, operator=None, every=None)
 
 
 def effective(query: ContinuousQuery, profile: Profile) -> Profile:
-    """Return the profile a query follows, without a name and with whatever the query can not tell as in `NEUTRAL`."""
+    """Return the profile of a query without its name; settings that cannot affect the query are as in `NEUTRAL`."""
     own = replace(profile.of(query), name="")
     if not query.windows:
         return replace(NEUTRAL, operator=own.operator)  # nothing streams, so nothing is ever reported again
@@ -81,12 +81,12 @@ def effective(query: ContinuousQuery, profile: Profile) -> Profile:
     if not any(_depends_on_alignment(definition, own.report.when) for definition in definitions):
         own = replace(own, align=NEUTRAL.align)
     if any(isinstance(definition, CountWindow) for definition in definitions):
-        own = replace(own, tick=NEUTRAL.tick)  # count windows live on single arrivals whatever the profile says (A5)
+        own = replace(own, tick=NEUTRAL.tick)  # count windows always take single arrivals (A5)
     return own
 
 
 def _depends_on_alignment(definition: WindowDefinition, when: When) -> bool:
-    """Tell whether it matters what lies at t0 (S6): not where windows tumble, nor where nothing ever closes."""
+    """Return whether elements at t0 matter (S6): not for tumbling windows, nor if no window ever closes."""
     match definition:
         case TimeWindow(width, slide):
             return slide != width and (slide is not None or when is When.WINDOW_CLOSE)
@@ -102,23 +102,23 @@ NEUTRAL = Profile(name="")
 
 
 def _outspoken(query: ContinuousQuery, profile: Profile, target: Profile) -> ContinuousQuery:
-    """Return the query with the stream operator in words, if the habit of the other dialect is another one."""
+    """Return the query with an explicit stream operator, if the default of the other dialect differs."""
     operator = query.operator or profile.operator
     return query if query.operator is None and operator is target.operator else replace(query, operator=operator)
 
 
 def _order_of_streams(query: ContinuousQuery, back: ContinuousQuery) -> Iterator[str]:
-    """Yield a note where streams change places, which decides between events of one instant (A5)."""
+    """Yield a note if the order of streams changes, which breaks ties between events of one instant (A5)."""
     before, after = (tuple(dict.fromkeys(window.stream for window in one.windows)) for one in (query, back))
     if before != after:
         yield "the order of the streams, in which events of one instant enter"
 
 
 def _habits(own: Profile, other: Profile, title: str) -> Iterator[str]:
-    """Yield the habits in which two profiles differ."""
+    """Yield the settings in which two profiles differ."""
     if own == other:
         return
-    here, there = habits(own), habits(other)
+    here, there = describe_profile(own), describe_profile(other)
     yield from (
-        f"{habit}: {words}; in {title} {there[habit]}" for habit, words in here.items() if words != there[habit]
+        f"{setting}: {words}; in {title} {there[setting]}" for setting, words in here.items() if words != there[setting]
     )

@@ -1,4 +1,4 @@
-"""Triples with all their abbreviations: predicate and object lists, `[ … ]`, collections, property paths as verbs."""
+"""Parser of triples: predicate and object lists, `[ … ]`, collections, property paths as verbs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATH_STARTS = frozenset({"iri", "name", "A", "(", "^", "!"})
 
 
 class PathParser(TermParser):
-    """Adds paths to terms."""
+    """Parser layer of property paths, above terms."""
 
     def path(self) -> Path:
         """Read alternatives of sequences."""
@@ -92,7 +92,7 @@ _A_TERM = "a variable, an IRI, a literal, a blank node, [ or ("
 
 
 class TriplesParser(PathParser):
-    """Adds triples to paths; the triples read so far stand in `triples`."""
+    """Parser layer of triples, above paths; `triples` collects those read so far."""
 
     triples: list[TriplePattern | PathTriple]
     paths_allowed = True
@@ -103,7 +103,7 @@ class TriplesParser(PathParser):
             alone = self.token.key == "[" and self.ahead() != "]"
             alone = alone or (self.token.key == "(" and self.ahead() != ")")
             subject = self.node()
-            # `[ :p 1 ] .` and `(1 2) .` say enough by themselves, `[] .` and `() .` do not.
+            # `[ :p 1 ] .` and `(1 2) .` are complete by themselves, `[] .` and `() .` do not.
             if alone and not self._verb_follows():
                 return
         else:
@@ -111,7 +111,7 @@ class TriplesParser(PathParser):
         self._properties(subject)
 
     def node(self) -> PatternTerm:
-        """Read a subject or an object, and the triples that an abbreviation stands for."""
+        """Read a subject or an object, and the triples that an abbreviation expands to."""
         key = self.token.key
         if key == "var":
             return self.variable()
@@ -128,7 +128,7 @@ class TriplesParser(PathParser):
         raise self.unexpected(_A_TERM)
 
     def _verb_follows(self) -> bool:
-        """Tell whether a verb is next."""
+        """Return whether a verb is next."""
         key = self.token.key
         return key == "var" or (key in PATH_STARTS and (key != "A" or self.token.text == "a"))
 
@@ -150,7 +150,7 @@ class TriplesParser(PathParser):
     def _objects(self, subject: PatternTerm, verb: Path | Variable) -> None:
         """Read objects with `,` between them."""
         while True:
-            # The triple stands before those that its object abbreviates, in the order of the text.
+            # The triple comes before those that its object abbreviates, in the order of the text.
             start = len(self.triples)
             target = self.node()
             self.triples, inner = self.triples[:start], self.triples[start:]

@@ -1,4 +1,4 @@
-"""What patterns see, moved between the dialects (A9): blocks over named windows, or one graph that all windows feed.
+"""Window views of dialects (A9): blocks over named windows, or one graph that all windows feed.
 
 A query over one window means the same in both views: `WINDOW w { P }`, and `P` over a default graph that is w.
 """
@@ -41,7 +41,7 @@ from hydrograph.rdf.terms import Iri, Variable
 
 
 def window_name(number: int) -> Iri:
-    """Return the name of a window whose dialect gives it none; windows are counted from 1."""
+    """Return a generated window name for dialects without names; windows are counted from 1."""
     return Iri(f"urn:hydrograph:window:{number}")
 
 
@@ -104,7 +104,7 @@ def renamed(query: ContinuousQuery) -> ContinuousQuery:
 
 
 def normal(query: ContinuousQuery) -> ContinuousQuery:
-    """Return the form in which two queries are equal if they ask the same over the same windows."""
+    """Return the canonical form: two queries with the same meaning over the same windows have the same one."""
     # Equal windows become one first: a query over one window has no blocks.
     return renamed(merged(renamed(ordered(query))))
 
@@ -135,7 +135,7 @@ def _names(pattern: Pattern) -> list[Iri | Variable]:
 
 
 def _is_entangled(pattern: Pattern) -> bool:
-    """Tell whether blocks can not be taken away: a variable names them, or GRAPH stands around them."""
+    """Return whether blocks cannot be removed: a variable names them, or GRAPH encloses them."""
     return any(
         (isinstance(node, Window) and isinstance(node.name, Variable))
         or (isinstance(node, Graph) and any(isinstance(below, Window) for below in subpatterns(node)))
@@ -144,7 +144,7 @@ def _is_entangled(pattern: Pattern) -> bool:
 
 
 def _without_block(node: Pattern) -> Pattern:
-    """Return a block's pattern for the block; an empty one drops out of its join."""
+    """Return the pattern of a block in place of the block; an empty one drops out of its join."""
     if isinstance(node, Join):
         return join(node.left, node.right)
     return node.inner if isinstance(node, Window) else node
@@ -171,7 +171,7 @@ def _in_block(name: Iri, pattern: Pattern) -> Pattern:
 
 
 def _is_above_where(pattern: Pattern) -> bool:
-    """Tell whether a pattern is a solution modifier, or a part of one that stands over a group."""
+    """Return whether a pattern is a solution modifier, or a part of one above a group."""
     match pattern:
         case Project() | Distinct() | Reduced() | Slice() | OrderBy() | Group() | Extend():
             return True

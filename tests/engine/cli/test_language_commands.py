@@ -175,6 +175,6 @@ def test_what_can_not_be_said_at_all(capsys: pytest.CaptureFixture[str]) -> None
     code, out, err = run(capsys, "translate", "-q", text, "--to", "csparql")
     assert (code, out) == (3, "")
     assert err == (
-        "hydrograph: this query can not be said in C-SPARQL: C-SPARQL has no blocks: its patterns see all windows and "
+        "hydrograph: cannot translate to C-SPARQL: C-SPARQL has no blocks: its patterns see all windows and "
         "static graphs as one graph; C-SPARQL has no words for the window of the newest instant (NOW)\n"
     )

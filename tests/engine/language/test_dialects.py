@@ -118,7 +118,7 @@ def without_blocks(query: ContinuousQuery) -> ContinuousQuery:
 
 
 def random_frame(query: ContinuousQuery, draw: random.Random) -> ContinuousQuery:
-    """Draw all that stands around a pattern: windows, their view, static graphs, operator, name, period."""
+    """Draw the clauses around a pattern: windows, their view, static graphs, operator, name, period."""
     if draw.random() < 0.4:
         query = without_blocks(query)
     stream = draw.choice((None, STREAM))

@@ -45,7 +45,7 @@ class Case(NamedTuple):
         return self.query if re.search("PREFIX|BASE", self.query) else PREFIXES + self.query
 
     def __str__(self) -> str:
-        """Return the case as it stands in its file."""
+        """Return the case in the format of its file."""
         return f"# {self.title}\n--- query{' ' * bool(self.dialect)}{self.dialect}\n{self.query}{self.expected}"
 
 

@@ -12,7 +12,7 @@ from hydrograph.language.translate_dialect import reword
 from hydrograph.rdf.terms import Iri
 from hydrograph.windows.profile import preset
 from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 from tests.support.oracle_experiments import ROOM_CHANGES, STREAM, detected, thing
 from tests.support.random_cases import FULL, random_case
 
@@ -39,7 +39,7 @@ TABLE_1 = [
 def reports(text: str, t0: int) -> list[str]:
     """Return the answers with their times, as the text's own dialect gives them."""
     profile = preset(dialect_of(text).preset)
-    found = expected(parse(text), {STREAM: ROOM_CHANGES}, profile=profile, t0=t0, until=t0 + 20)
+    found = evaluate_reports(parse(text), {STREAM: ROOM_CHANGES}, profile=profile, t0=t0, until=t0 + 20)
     return [f"{_room(report)}@{report.t}" for report in found]
 
 
@@ -94,7 +94,7 @@ def test_what_bare_patterns_see(dialect: str) -> None:
         static = StaticData(frozenset({detected("static", "r1")}))
     profile = preset(DIALECTS[dialect].preset)
     query = parse(texts[dialect], dialect)
-    found = expected(query, {Iri("urn:in"): ROOM_CHANGES[:1]}, static, profile=profile, t0=0)
+    found = evaluate_reports(query, {Iri("urn:in"): ROOM_CHANGES[:1]}, static, profile=profile, t0=0)
     seen = {row[0] for row in found[0].rows}
     wanted = {
         "rspql": {thing("static")},

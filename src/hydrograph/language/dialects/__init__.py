@@ -1,6 +1,6 @@
-"""The languages Hydrograph reads; a new one is a module here and a line in `DIALECTS`.
+"""Registry of query languages; a new one is a module here and a line in `DIALECTS`.
 
-The order is that of recognition: the first dialect one of whose marks stands in a text reads it.
+The order matters for detection: a text is read by the first dialect one of whose marks it contains.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""[CQELS-QL](https://github.com/KMax/cqels): each block over a stream states its own window.
+"""[CQELS-QL](https://github.com/KMax/cqels): each stream block defines its own window.
 
 After Le-Phuoc, Dao-Tran, Parreira and Hauswirth, ISWC 2011.
 """
@@ -26,17 +26,17 @@ UNITS: Mapping[str, Duration | str] = {
 
 
 class CqelsPrinter(BlockPrinter):
-    """Prints blocks with the words of CQELS-QL."""
+    """Printer of CQELS-QL."""
 
     title = "CQELS-QL"
 
     @classmethod
     def view(cls, query: ContinuousQuery) -> ContinuousQuery:
-        """Return the query with blocks, its windows in their order."""
+        """Return the query with stream blocks, its windows in order."""
         return ordered(named(query))
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield windows that feed the default graph, and what blocks can not say."""
+        """Yield windows that feed the default graph, and features that stream blocks cannot express."""
         if any(window.name is None for window in self.query.windows):
             yield f"{self.title} has no windows outside of blocks: no pattern sees several windows as one graph"
         yield from super().window_lacks()
@@ -57,7 +57,7 @@ class CqelsPrinter(BlockPrinter):
 
 
 class Cqels(BlockDialect):
-    """CQELS-QL as the first engine reads it."""
+    """Parser of CQELS-QL as CQELS 1.x reads it."""
 
     name = "cqels"
     title = "CQELS-QL"

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?!(?i:as)$)[A-Za-z_][A-Za-z0-9_]*")
 
 
 class CSparqlPrinter(QueryPrinter):
-    """Prints REGISTER first, as C-SPARQL wants it."""
+    """Printer of C-SPARQL, with REGISTER first."""
 
     title = "C-SPARQL"
 
@@ -37,15 +37,15 @@ class CSparqlPrinter(QueryPrinter):
         return merged(query)
 
     def can_name(self, name: str) -> bool:
-        """Tell whether a name is a word of letters and digits."""
+        """Return whether a name consists of letters and digits."""
         return _NAME.fullmatch(name) is not None
 
     def can_say_every(self) -> bool:
-        """Tell whether the query has a name, without which there is no place for COMPUTED EVERY."""
+        """Return whether the query has a name, which COMPUTED EVERY requires."""
         return self.query.name is not None and self.can_name(self.query.name)
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield blocks, a stream with two windows, and bounds without words."""
+        """Yield what C-SPARQL cannot express: blocks, two windows on one stream, other window bounds."""
         streams = [window.stream for window in self.query.windows]
         if any(window.name is not None for window in self.query.windows) or any(
             isinstance(node, Window) for node in subpatterns(self.query.pattern)
@@ -66,7 +66,7 @@ class CSparqlPrinter(QueryPrinter):
                 return None
 
     def heading(self) -> list[str]:
-        """Return REGISTER: what constructs is a STREAM, all else a QUERY."""
+        """Return REGISTER STREAM for CONSTRUCT, REGISTER QUERY for all other forms."""
         query = self.query
         if query.name is None:
             return []
@@ -84,7 +84,7 @@ class CSparqlPrinter(QueryPrinter):
 
 
 class CSparql(Dialect):
-    """C-SPARQL as its papers and its engine's two grammars have it; REGISTER may be missing."""
+    """Parser of C-SPARQL as defined by its papers and by the two grammars of its engine; REGISTER is optional."""
 
     name = "csparql"
     title = "C-SPARQL"
@@ -109,14 +109,14 @@ class CSparql(Dialect):
         self.expect("AS", "COMPUTED EVERY or AS")
 
     def default_source(self) -> None:
-        """Read a stream or an IRI behind FROM."""
+        """Read a stream or an IRI after FROM."""
         if self.token.key == "STREAM":
             self._stream()
         else:
             super().default_source()
 
     def named_source(self) -> None:
-        """Read a stream or an IRI behind FROM NAMED; a named stream feeds the one graph like any other."""
+        """Read a stream or an IRI after FROM NAMED; a named stream feeds the single graph like any other."""
         if self.token.key == "STREAM":
             self._stream()
         else:
@@ -148,7 +148,7 @@ class CSparql(Dialect):
         return definition
 
     def function(self, name: Iri) -> Expression:
-        """Refuse the function that reads a triple's time."""
+        """Refuse the function that returns the timestamp of a triple."""
         if name == TIMESTAMP:
             raise self.unsupported(
                 "f:timestamp is not supported; a triple in a window has as many times as events that brought it",

@@ -25,7 +25,7 @@ from hydrograph.rdf.terms import Iri, Variable
 
 
 class RspQlPrinter(QueryPrinter):
-    """Prints RSP-QL with ISO durations."""
+    """Printer of RSP-QL, with ISO 8601 durations."""
 
     title = "RSP-QL"
     window_word = "WINDOW"
@@ -34,19 +34,19 @@ class RspQlPrinter(QueryPrinter):
 
     @classmethod
     def view(cls, query: ContinuousQuery) -> ContinuousQuery:
-        """Return the query with blocks over windows that have names."""
+        """Return the query with blocks over named windows."""
         return named(query)
 
     def can_name(self, name: str) -> bool:
-        """Tell whether a name can stand in angle brackets."""
+        """Return whether a name is valid in angle brackets."""
         return not set(name) & set('<>"{}|^`\\ ')
 
     def can_say_operator(self) -> bool:
-        """Tell whether there is a place for the operator: in REGISTER, or behind SELECT or CONSTRUCT."""
+        """Return whether the operator can be written: in REGISTER, or after SELECT or CONSTRUCT."""
         return self.query.name is not None or not isinstance(self.query.form, Ask | Describe)
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield windows without a name, and bounds without words."""
+        """Yield unnamed windows, and window bounds that RSP-QL cannot express."""
         declared = [window.name for window in self.query.windows]
         if None in declared:
             yield f"{self.title} has no windows without a name: no pattern sees several windows as one graph"
@@ -70,7 +70,7 @@ class RspQlPrinter(QueryPrinter):
                 return None
 
     def heading(self) -> list[str]:
-        """Return REGISTER with the operator, or STREAM where it is left open."""
+        """Return REGISTER with the operator, or STREAM if none is given."""
         if self.query.name is None:
             return []
         word = "STREAM" if self.query.operator is None else self.query.operator.name
@@ -93,7 +93,7 @@ class RspQlPrinter(QueryPrinter):
 
 
 class RspQl(Dialect):
-    """RSP-QL as rsp4j and RSP-SPIN read it, and with the plain milliseconds of rsp-js."""
+    """Parser of RSP-QL as rsp4j and RSP-SPIN read it, and with the plain milliseconds of rsp-js."""
 
     name = "rspql"
     title = "RSP-QL"
@@ -102,7 +102,7 @@ class RspQl(Dialect):
     marks = ("WINDOW", "REGISTER", "RSTREAM", "ISTREAM", "DSTREAM")
 
     def registration(self) -> None:
-        """Read `RSTREAM <iri> AS`, or STREAM, which leaves the operator open."""
+        """Read `RSTREAM <iri> AS`, or STREAM, which leaves the operator to the profile."""
         operators = {operator.name: operator for operator in StreamOperator}
         token = self.expect_one((*operators, "STREAM"), "RSTREAM, ISTREAM, DSTREAM or STREAM")
         self.operator = operators.get(token.key)
@@ -117,11 +117,11 @@ class RspQl(Dialect):
         return self.iri("the IRI of the output stream").value
 
     def stream_operator(self) -> None:
-        """Read the operator behind SELECT or CONSTRUCT."""
+        """Read the operator after SELECT or CONSTRUCT."""
         self.read_operator()
 
     def named_source(self) -> None:
-        """Read a window or an IRI behind FROM NAMED."""
+        """Read a window or an IRI after FROM NAMED."""
         if not self.accept("WINDOW"):
             super().named_source()
             return
@@ -151,7 +151,7 @@ class RspQl(Dialect):
         return definition
 
     def window_name(self) -> Iri | Variable:
-        """Read the name behind WINDOW, which has to be declared."""
+        """Read the name after WINDOW, which must be declared."""
         offset = self.token.offset
         name = self.variable_or_iri("the name of a window or a variable")
         declared = [window.name for window in self.windows if window.name is not None]
@@ -164,7 +164,7 @@ class RspQl(Dialect):
         return name
 
     def template_block(self) -> list[TemplateTriple]:
-        """Read `GRAPH name { … }` in a template, and the triples behind it."""
+        """Read `GRAPH name { … }` in a template, and the triples after it."""
         self.expect("GRAPH", "a triple, GRAPH or }")
         graph = self.variable_or_iri("the graph's IRI or a variable")
         self.expect("{")

@@ -6,7 +6,7 @@ from hydrograph.language.query_parser import SparqlParser
 
 
 class Sparql(SparqlParser):
-    """SPARQL 1.1 as the W3C has it."""
+    """Parser of SPARQL 1.1 as the W3C defines it."""
 
     name = "sparql"
     title = "SPARQL"

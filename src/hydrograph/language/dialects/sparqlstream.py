@@ -32,22 +32,22 @@ UNITS: Mapping[str, Duration | str] = {
 
 
 class SparqlStreamPrinter(BlockPrinter):
-    """Prints windows that feed the default graph in FROM, all others in their blocks."""
+    """Printer of SPARQLstream: windows of the default graph in FROM, all others in their blocks."""
 
     title = "SPARQLstream"
 
     @classmethod
     def view(cls, query: ContinuousQuery) -> ContinuousQuery:
-        """Return the query with its windows in order, and without blocks only where those can not be said."""
+        """Return the query with its windows in order; blocks are removed only if they cannot be expressed."""
         blocks = ordered(query)
         return ordered(merged(query)) if any(cls(blocks).window_lacks()) else blocks
 
     def can_say_operator(self) -> bool:
-        """Tell whether SELECT or CONSTRUCT stands before the operator."""
+        """Return whether the query form is SELECT or CONSTRUCT, which take the operator."""
         return isinstance(self.query.form, Select | Construct)
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield patterns that would see more than they see now, and what blocks can not say."""
+        """Yield patterns that would match more data than they do now, and features that blocks cannot express."""
         merged_windows = [(one.stream, one.definition) for one in self.query.windows if one.name is None]
         apart = [one for one in self.query.windows if one.name and (one.stream, one.definition) not in merged_windows]
         if apart and any(outside_blocks(self.query.pattern)):
@@ -69,7 +69,7 @@ class SparqlStreamPrinter(BlockPrinter):
                 return None
 
     def operator(self) -> str:
-        """Return the operator behind SELECT or CONSTRUCT."""
+        """Return the operator after SELECT or CONSTRUCT."""
         return "" if self.query.operator is None else self.query.operator.name
 
     def sources(self) -> list[str]:
@@ -90,7 +90,7 @@ def _ago(duration: Duration) -> str:
 
 
 class SparqlStream(BlockDialect):
-    """SPARQLstream as its papers print it and morph-streams reads it."""
+    """Parser of SPARQLstream as printed in its papers and read by morph-streams."""
 
     name = "sparqlstream"
     title = "SPARQLstream"
@@ -108,11 +108,11 @@ class SparqlStream(BlockDialect):
         """The streams that FROM names without a window, with their offsets."""
 
     def stream_operator(self) -> None:
-        """Read the operator behind SELECT or CONSTRUCT."""
+        """Read the operator after SELECT or CONSTRUCT."""
         self.read_operator()
 
     def named_source(self) -> None:
-        """Read a stream or an IRI behind FROM NAMED; a stream's window may stand in its blocks instead."""
+        """Read a stream or an IRI after FROM NAMED; the window of a stream may be given in its blocks instead."""
         if not self.accept("STREAM"):
             super().named_source()
             return
@@ -133,15 +133,15 @@ class SparqlStream(BlockDialect):
         declared = [window for window in self.windows if window.name is None and window.stream == stream]
         if len(declared) != 1:
             raise self.fail(
-                f"expected a window in square brackets behind <{stream.value}>; FROM declares {len(declared)} for it",
+                f"expected a window in square brackets after <{stream.value}>; FROM declares {len(declared)} for it",
                 offset,
             )
         return declared[0]
 
     def window_definition(self) -> WindowDefinition:
-        """Read `[NOW - … TO NOW - … SLIDE …]`, `[NOW]` or `[TRIPLES n]`; FROM may stand before NOW.
+        """Read `[NOW - … TO NOW - … SLIDE …]`, `[NOW]` or `[TRIPLES n]`; FROM may precede NOW.
 
-        Without SLIDE a window slides continuously, one in the past tumbles.
+        Without SLIDE a window slides continuously, and one in the past tumbles.
         """
         self.expect("[")
         definition: WindowDefinition
@@ -155,9 +155,9 @@ class SparqlStream(BlockDialect):
         return definition
 
     def finish(self, form: Form | None, level: Level) -> ContinuousQuery:
-        """Let patterns outside of blocks see all windows, those of blocks as well (A9)."""
+        """Make patterns outside of blocks match all windows, those of blocks included (A9)."""
         for stream, offset in self.open_streams.items():
-            raise self.fail(f"expected a window in square brackets behind <{stream.value}>, got none", offset)
+            raise self.fail(f"expected a window in square brackets after <{stream.value}>, got none", offset)
         query = super().finish(form, level)
         if not any(outside_blocks(query.pattern)):
             return query

@@ -28,7 +28,7 @@ _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class StriderPrinter(QueryPrinter):
-    """Prints the frame, with batches as long as the slide."""
+    """Printer of Strider's frame, with batches as long as the slide."""
 
     title = "Strider"
 
@@ -38,11 +38,11 @@ class StriderPrinter(QueryPrinter):
         return merged(query)
 
     def can_name(self, name: str) -> bool:
-        """Tell whether a name can stand behind QUERYID."""
+        """Return whether a name is valid after QUERYID."""
         return _ID.fullmatch(name) is not None
 
     def window_lacks(self) -> Iterator[str]:
-        """Yield all but one time window over the one stream."""
+        """Yield every window except a single time window over the single stream."""
         if len(self.query.windows) != 1:
             yield f"{self.title} has one window, not {len(self.query.windows)}"
             return
@@ -66,7 +66,7 @@ class StriderPrinter(QueryPrinter):
         return f"WINDOW [{_length(definition.width)}] SLIDE [{slide}] BATCH [{slide}]"
 
     def frame(self, prologue: list[str], body: list[str]) -> list[str]:
-        """Return the query inside of its frame."""
+        """Return the query inside its frame."""
         (window,) = self.query.windows
         query_id = "" if self.query.name is None else f"QUERYID [{self.query.name}] "
         return [
@@ -85,7 +85,7 @@ def _length(duration: Duration) -> str:
 
 
 class Strider(Dialect):
-    """The query files of Strider; batches are how it runs, not what a query means."""
+    """Parser of Strider's query files; batches affect execution, not the meaning of a query."""
 
     name = "strider"
     title = "Strider"
