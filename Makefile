@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-nightly test-faults bench-live bench-load check format lock bench-replay bench-papers check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-nightly test-faults bench-live bench-load check metrics format lock bench-replay bench-papers check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,11 +72,14 @@ bench-live: $(READY) ## measure latency and the rate that live queries hold; SEC
 bench-load: $(READY) ## put four live queries under load and judge every answer; SECONDS=NUMBER, PLACEMENT=local|spark
 	@$(BIN)/python -m hydrograph_gauge.live_load.sustained --seconds $(or $(SECONDS),1800) --placement $(or $(PLACEMENT),local)
 
-check: $(READY) ## formatting, lint, types and the direction of imports
+check: $(READY) ## formatting, lint, types, the direction of imports and the vocabulary
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_vocabulary.py
+
+metrics: $(READY) ## count modules, lines, single importers, and list the modules on the path of an event
+	@$(BIN)/python -m tests.support.code_metrics
 
 format: $(READY) ## format the code and repair what the linter can repair
 	$(BIN)/ruff check --fix .
