@@ -1,4 +1,4 @@
-"""What several rooms' tests share: one Spark session and one database for the whole run."""
+"""Fixtures of all tests: one Spark session and one database for the whole run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ gc.disable()  # while modules are imported there is nothing to collect
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage more seldom, and never look through what stands for the whole run.
+    """Collect garbage less often, and exclude the objects that live for the whole run.
 
-    The trees of queries are cycles: with the usual settings the collector takes a sixth of the time of random cases.
+    Query trees are cyclic: with the default settings the collector takes a sixth of the time of random cases.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -32,13 +32,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Let go of everything at the end: DuckDB complains of what is never collected."""
+    """Make all objects collectable again: DuckDB reports those that never are."""
     gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
 def local() -> Iterator[Local]:
-    """One database for small cases: to open one takes about as long as to answer one of them."""
+    """Open one database for all small cases: opening takes about as long as answering a case."""
     from hydrograph.runtime.placement.local import Local
 
     with Local(threads=1, small=True) as placed:
@@ -47,7 +47,7 @@ def local() -> Iterator[Local]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Two cores, no user interface, nothing reachable from outside, and a time zone no result may depend on."""
+    """Start Spark with two cores, on loopback only, in a time zone that no result may depend on."""
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -59,7 +59,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "2g")
-        # Small plans, each run once or twice: to make fast code of them would take longer than to run them.
+        # Each small plan runs once or twice: compiling it to fast code would take longer than running it.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.log.level", "OFF")
         .config("spark.sql.session.timeZone", "Pacific/Chatham")

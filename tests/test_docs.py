@@ -1,7 +1,7 @@
-"""The documentation tells the truth: every command in it is run, every example evaluated, every link followed.
+"""Documentation checks: every command is run, every example evaluated, every link followed.
 
-Commands stand in `console` blocks behind a `$`, and what they print below them. They are run one after the other, page
-by page, in a copy of `examples`. `HYDROGRAPH_GOLDEN=1` writes what they print into the pages instead of comparing.
+Commands are in `console` blocks after a `$`, followed by their output. They are run in order, page by page, in a copy of
+`examples`. `HYDROGRAPH_GOLDEN=1` writes the output into the pages instead of comparing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from hydrograph.cli.main import COMMANDS, main
-from hydrograph.runtime.results import FORMATS as RESULTS
+from hydrograph.runtime.result_formats import FORMATS as RESULTS
 from hydrograph.streams.registry import ENDINGS
 from hydrograph.windows.profile import PRESETS
 
@@ -39,7 +39,7 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 
 def commands(block: str) -> list[tuple[str, str]]:
-    """Return the commands of a block, each with what it is said to print."""
+    """Return the commands of a block, each with its documented output."""
     parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
     assert parts[0] == "", "a console block starts with a command"
     return list(zip(parts[1::2], parts[2::2], strict=True))
@@ -51,7 +51,7 @@ def examples(tmp_path: Path) -> Path:
 
 
 def printed(command: str, directory: Path) -> str:
-    """Return what a command prints; our own are run in this process where no shell is needed, which is quicker."""
+    """Return the output of a command; our own run in this process if they need no shell, which is faster."""
     columns, _, rest = command.rpartition(" hydrograph ") if command.startswith("COLUMNS=") else ("", "", command)
     if not set(command) & set("|;<>&()$`") and command.startswith(("hydrograph ", "COLUMNS=")):
         return here(shlex.split(rest.removeprefix("hydrograph ")), directory, columns.removeprefix("COLUMNS="))
@@ -111,7 +111,7 @@ def test_links(page: Path) -> None:
 
 
 LONG = ("generate", "demo")
-"""Commands that take a minute on Spark: the tour speaks of them, and is not run with them."""
+"""Commands that take a minute on Spark: the tour mentions them without a console block."""
 
 
 def test_the_tour_shows_every_command() -> None:

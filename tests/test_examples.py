@@ -1,4 +1,4 @@
-"""The queries of `examples` run as their second lines say, give what stands beside them, and the oracle agrees.
+"""Example checks: the command in the second line of each query gives the stored answers, and the oracle agrees.
 
 `HYDROGRAPH_GOLDEN=1` writes the answers instead of comparing.
 """
@@ -15,13 +15,12 @@ import pytest
 import hydrograph
 from hydrograph.cli.main import main
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.results import FORMATS
+from hydrograph.runtime.result_formats import FORMATS
 from hydrograph.streams.sources import open_stream
 from hydrograph.streams.static import read_static
 from hydrograph_gauge.oracle.compare import compare_reports
-from hydrograph_gauge.oracle.dataset import NO_STATIC, StaticData
-from hydrograph_gauge.oracle.evaluate import Report, expected
-from hydrograph_gauge.oracle.recorded import elements_of, graph_of
+from hydrograph_gauge.oracle.dataset import NO_STATIC, StaticData, elements_of, graph_of
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 QUERIES = sorted(file for file in EXAMPLES.iterdir() if file.is_file() and file.suffix != ".md")
@@ -68,7 +67,7 @@ def test_the_oracle_agrees(query: Path) -> None:
     recorded = open_stream(location, name=stream)
     with parsed.over({stream: recorded}, static, placement="local") as run:
         got = [Report(each.t, each.open, each.close, Counter(each.terms()), seq=each.seq) for each in run.reports()]
-    wanted = expected(
+    wanted = evaluate_reports(
         parsed.algebra,
         {Iri(stream): elements_of(recorded)},
         NO_STATIC if static is None else StaticData(graph_of(read_static(static))),
