@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from hydrograph.runtime.java import find_java
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from hydrograph.runtime.placement.local import Local
 
+
+settings.register_profile("no-deadline", deadline=None)  # a busy machine is not a failure
+settings.load_profile("no-deadline")
 
 gc.disable()  # while modules are imported there is nothing to collect
 

@@ -59,7 +59,7 @@ class Dialect(SparqlParser):
         for operator in StreamOperator:
             if self.token.key == operator.name:
                 if self.operator is not None and self.operator is not operator:
-                    raise self.fail(f"expected one stream operator, got {operator.name} behind {self.operator.name}")
+                    raise self.fail(f"expected one stream operator, got {operator.name} after {self.operator.name}")
                 self.take()
                 self.operator = operator
                 return
@@ -168,7 +168,7 @@ class Dialect(SparqlParser):
             accepted = [unit for unit, length in self.units.items() if not isinstance(length, str)]
             known = ", ".join(accepted)
             suggestion = did_you_mean(token.key, accepted)
-            raise self.fail(f"expected a unit behind {number}, got {shown(token)}; units: {known}{suggestion}")
+            raise self.fail(f"expected a unit after {number}, got {shown(token)}; units: {known}{suggestion}")
         self.take()
         length = self.units[token.key]
         if isinstance(length, str):

@@ -32,7 +32,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset behind the token."""
+        """The offset after the token."""
         return self.offset + len(self.text)
 
 

@@ -268,7 +268,7 @@ class SparqlParser(PatternParser):
             known = level.limit if token.key == "LIMIT" else level.offset
             if known is not None:
                 raise self.fail(f"expected one {token.key}, got two", token.offset)
-            number = self.natural(f"a whole number behind {token.key}")
+            number = self.natural(f"a whole number after {token.key}")
             if token.key == "LIMIT":
                 level.limit = number
             else:
