@@ -26,11 +26,20 @@ from hydrograph.algebra.expressions import (
 )
 from hydrograph.algebra.nodes import Extend, Project
 from hydrograph.compile import sql
+from hydrograph.compile.expressions.demand import expression_demand
 from hydrograph.compile.expressions.evaluate import evaluate
-from hydrograph.compile.expressions.needs import needs
-from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.printers import Target, print_sql
 from hydrograph.compile.program import Output, Program
-from hydrograph.compile.relation import Encoded, Form, Part, Ranks, Relation, form_columns, form_types, part_of
+from hydrograph.compile.relation import (
+    EncodedLayout,
+    Part,
+    RankInterval,
+    Relation,
+    TermLayout,
+    layout_columns,
+    layout_types,
+    part_of,
+)
 from hydrograph.language import parse
 from hydrograph.rdf.encoding import encode, encode_text
 from hydrograph.rdf.nquads import term_text
@@ -48,7 +57,7 @@ PROLOGUE = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> BASE <http://example
 PARAMETERS = {"report_first": 1614834367500 - 3 * 1000, "report_step": 1000}
 RANK = 3
 _TYPES = {Part.ID: pa.int64(), Part.TEXT: pa.string(), Part.KIND: pa.int8(), Part.NUMBER: pa.float64()}
-_ALL = Encoded(frozenset(Part))
+_ALL = EncodedLayout(frozenset(Part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +155,16 @@ class Plan:
         outputs, columns = [], []
         for number, shape in enumerate(self.shapes):
             # Only what the expression says it needs is there: `part_of` refuses everything else.
-            demand = needs(shape.expression)
+            demand = expression_demand(shape.expression)
             names = {variable: f"v{number}_{variable.name}" for variable in shape.variables}
-            forms: dict[Variable, Form] = {name: Encoded(demand[name]) for name in names if name in demand}
-            relation = Relation("rows", forms, frozenset(forms), (), Ranks(), names)
+            layouts: dict[Variable, TermLayout] = {
+                name: EncodedLayout(demand[name]) for name in names if name in demand
+            }
+            relation = Relation("rows", layouts, frozenset(layouts), (), RankInterval(), names)
             stem = f"e{number}"
             value = evaluate(shape.expression, relation, self.parameter, site=stem)
-            assert [stem + suffix for suffix in value.columns] == form_columns(stem, value.form)
-            outputs.append(Output(Variable(stem), stem, value.form))
+            assert [stem + suffix for suffix in value.columns] == layout_columns(stem, value.layout)
+            outputs.append(Output(Variable(stem), stem, value.layout))
             columns += [sql.alias(column, stem + suffix) for suffix, column in value.columns.items()]
         return sql.from_(sql.select(*columns, sql.col("number")), "rows"), outputs, self._table()
 
@@ -172,7 +183,7 @@ class Plan:
                     Part.NUMBER: [term.num for term in terms],
                     Part.DECIMAL: [term.dec for term in terms],
                 }
-                names = form_columns(f"v{number}_{variable.name}", _ALL)
+                names = layout_columns(f"v{number}_{variable.name}", _ALL)
                 for name, (part, values) in zip(names, parts.items(), strict=True):
                     padded = [*values, *[None] * (height - len(values))]
                     cells[name] = pa.array(padded, _TYPES.get(part, pa.decimal128(38, 18)))
@@ -205,7 +216,7 @@ def on_spark(session: SparkSession) -> Run:
 def texts(expressions: Sequence[Expression], run: Run, target: Target, *, lift: bool, batch: int) -> list[str | None]:
     """Return the canonical text of each expression's value, None for an error; `batch` shapes make one query."""
     found: dict[int, str | None] = {}
-    values: dict[Form, Values] = {}
+    values: dict[TermLayout, Values] = {}
     shapes = shapes_of(expressions, lift=lift)
     for start in range(0, len(shapes), batch):
         plan = Plan(shapes[start : start + batch])
@@ -217,7 +228,7 @@ def texts(expressions: Sequence[Expression], run: Run, target: Target, *, lift: 
         for shape, output, answers in zip(plan.shapes, outputs, written, strict=True):
             answered = answers[: len(shape.cases)]
             found.update(zip(shape.cases, answered, strict=True))
-            values.setdefault(output.form, Values(output.form)).add(table, output.stem, answered)
+            values.setdefault(output.layout, Values(output.layout)).add(table, output.stem, answered)
     for kept in values.values():
         kept.check(run, target)
     return [found[number] for number in range(len(expressions))]
@@ -227,14 +238,14 @@ def texts(expressions: Sequence[Expression], run: Run, target: Target, *, lift: 
 class Values:
     """All values of one form: their columns, and the texts that the sink makes of them."""
 
-    form: Form
+    form: TermLayout
     texts: list[str | None] = field(default_factory=list)
     columns: dict[str, list[pa.Array]] = field(default_factory=dict)
 
     def add(self, table: pa.Table, stem: str, texts: Sequence[str | None]) -> None:
         """Add the first rows of a result."""
         self.texts.extend(texts)
-        for suffix in form_types(self.form):
+        for suffix in layout_types(self.form):
             column = table.column(stem + suffix).slice(0, len(texts)).combine_chunks()
             self.columns.setdefault(f"x{suffix}", []).append(column)
 

@@ -20,8 +20,8 @@ from hydrograph.algebra.nodes import (
     Slice,
     Window,
 )
+from hydrograph.algebra.walk import visible_variables
 from hydrograph.rdf.terms import Iri, Variable
-from hydrograph_gauge.oracle.prepare import in_scope
 from tests.support.random_data import INTEGERS, Features, is_numeric, random_bgp, random_condition, things
 
 SOME = (1, 1, 2, 2, 3)
@@ -65,11 +65,11 @@ class Writer:
 
     def filtered(self, inner: Pattern) -> Pattern:
         """Add a condition over the variables in scope, if there are any."""
-        return Filter(random_condition(self.rng, inner, self.features), inner) if in_scope(inner) else inner
+        return Filter(random_condition(self.rng, inner, self.features), inner) if visible_variables(inner) else inner
 
     def select(self, inner: Pattern, *, top: bool) -> Pattern:
         """Draw what SELECT makes of a pattern: groups, distinct rows, the first few rows, or a projection."""
-        columns = in_scope(inner)
+        columns = visible_variables(inner)
         kind = self.rng.random()
         if kind < 0.3 or not columns:
             return self.group(inner, top=top)
@@ -83,7 +83,7 @@ class Writer:
 
     def group(self, inner: Pattern, *, top: bool) -> Pattern:
         """Draw aggregates, with or without GROUP BY; what needs numbers gets numbers."""
-        columns = in_scope(inner)
+        columns = visible_variables(inner)
         if not columns:
             return self._named(Group(inner, (), self._kept([Aggregate("COUNT", None)]), implicit=True))
         values = [variable for variable in columns if variable not in things(inner)] or columns

@@ -26,9 +26,9 @@ from hydrograph.algebra.nodes import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from hydrograph.algebra.walk import certain, variables
+from hydrograph.algebra.walk import certain, variables, visible_variables
 from hydrograph.rdf.terms import Iri, Literal, Variable
-from hydrograph_gauge.oracle.prepare import in_scope, rewrite
+from hydrograph_gauge.oracle.plain_sparql import rewrite
 from tests.support.random_basic import Writer
 from tests.support.random_data import (
     INTEGERS,
@@ -106,14 +106,14 @@ class DeepWriter(Writer):
     def optional(self, left: Pattern, right: Pattern) -> Pattern:
         """Draw OPTIONAL, sometimes with a condition that reads both sides."""
         both = LeftJoin(left, right)
-        if in_scope(both) and self.rng.random() < 0.4:
+        if visible_variables(both) and self.rng.random() < 0.4:
             return LeftJoin(left, right, random_condition(self.rng, both, self.features))
         return both
 
     def exists(self, inner: Pattern, block: Pattern, *, alone: bool) -> Pattern:
         """Draw FILTER [NOT] EXISTS, alone or as one side of ||."""
         exists = Exists(self.renamed_apart(block, inner), negated=alone and self.rng.random() < 0.5)
-        if alone or not in_scope(inner):
+        if alone or not visible_variables(inner):
             return Filter(exists, inner)
         return Filter(Or((exists, random_condition(self.rng, inner, self.features, nested=True))), inner)
 
@@ -135,7 +135,7 @@ class DeepWriter(Writer):
 
     def bind(self, inner: Pattern) -> Pattern:
         """Draw BIND of a sum, unbound where there is no number."""
-        columns = in_scope(inner)
+        columns = visible_variables(inner)
         if not columns:
             return inner
         total = Calculate("+", Reference(self.rng.choice(columns)), Constant(INTEGERS[1]))

@@ -58,7 +58,8 @@ from hydrograph.rdf.terms import Variable
 
 Node: TypeAlias = Pattern | Expression | Aggregate | Path
 
-_VOLATILE = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+VOLATILE = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+"""Functions of which two calls differ (A6)."""
 
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -283,7 +284,7 @@ def is_volatile(expression: Expression) -> bool:
     waiting: list[Node] = [expression]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Call) and node.function in _VOLATILE:
+        if isinstance(node, Call) and node.function in VOLATILE:
             return True
         waiting += _below(node)
     return False
@@ -363,3 +364,8 @@ def never_fails(expression: Expression, bound: frozenset[Variable]) -> bool:
             return True
         case _:
             return False
+
+
+def visible_variables(pattern: Pattern) -> tuple[Variable, ...]:
+    """Return the variables in scope that a query text can name, in the order of their names."""
+    return tuple(sorted(variable for variable in variables(pattern) if is_visible(variable)))

@@ -1,205 +1,277 @@
-"""S25: groups at every instant: what they read, what their aggregates add up, and the rows of groups of nothing."""
+"""What each aggregate adds up, and how its answer is read off the totals (S25)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from hydrograph.algebra.expressions import Aggregate, Reference
-from hydrograph.compile import extremes, sql
-from hydrograph.compile.accumulators import Accumulator, Argument, accumulator, concatenation, count
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.distinct import identity_columns
-from hydrograph.compile.extremes import is_extreme, overlap, with_extremes, without_extremes
-from hydrograph.compile.program import Keep, read
-from hydrograph.compile.relation import Always, Demand, Form, Part, Parts, Ranks, Relation, form_types, null_part
-from hydrograph.compile.scope import Scope, base, over_domain
-from hydrograph.compile.sql import Sql
-from hydrograph.compile.sweep import PRESENT, Work, marked_rows, plain, swept
-from hydrograph.rdf.terms import Variable
+from hydrograph.algebra.expressions import Aggregate
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.expressions.compare import lexical as lexical_form
+from hydrograph.compile.ordering import term_order
+from hydrograph.compile.relation import (
+    EncodedLayout,
+    IntegerLayout,
+    NumberLayout,
+    Part,
+    StringLayout,
+    TermLayout,
+    column_name,
+    null_part,
+)
+from hydrograph.compile.sql import Sql, bind, flag
+from hydrograph.rdf.encoding import Kind
 
-_ROW_FIRST = "row_first"
-_SUMMED: Parts = frozenset({Part.ID, Part.KIND, Part.DECIMAL})
+PartReader: TypeAlias = Callable[[Part], Sql]
+"""Gives a part of the aggregated term in an input row; NULL where the row has none."""
+_INEXACT = (Kind.FLOAT, Kind.DOUBLE)
+_LARGE = 10**10
+"""From here on a decimal is added in two parts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grouping:
-    """A GROUP BY to be compiled."""
+class Argument:
+    """What an aggregate reads of each row."""
 
-    keys: tuple[Variable, ...]
-    aggregates: tuple[tuple[Variable, Aggregate], ...]
-    everything: tuple[Variable, ...]
-    """The variables that COUNT(DISTINCT *) compares."""
-    lexical: Mapping[Variable, Variable]
-    """The variables that hold the lexical forms of what GROUP_CONCAT joins."""
-    implicit: bool
+    part: PartReader
+    missing: Sql
+    """Whether the row has no such term, which is an error to all but COUNT and SAMPLE."""
+    certain: bool = False
+    """Whether no row lacks it."""
 
 
-def group_demand(grouping: Grouping, demand: Demand, *, exact: bool) -> dict[Variable, Parts]:
-    """Return what a group reads of its input; `exact` if there are no floats and doubles."""
-    wanted = {key: frozenset({Part.ID}) | demand.get(key, frozenset()) for key in grouping.keys}
-    for _, aggregate in grouping.aggregates:
-        argument = _argument(aggregate)
-        if argument is not None:
-            wanted[argument] = wanted.get(argument, frozenset()) | _reads(aggregate, exact=exact)
-        elif aggregate.distinct:
-            wanted |= {each: wanted.get(each, frozenset()) | {Part.ID} for each in grouping.everything}
-    for lexical in grouping.lexical.values():
-        wanted[lexical] = frozenset({Part.TEXT})
-    return wanted
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """One aggregate in three steps: a value from each row, totals over rows, the answer from totals."""
+
+    inputs: tuple[tuple[str, Sql], ...]
+    totals: tuple[tuple[str, Sql], ...]
+    outputs: tuple[Sql, ...]
+    layout: TermLayout
+    spread: Sql | None = None
+    """The rows that have to be looked at rank by rank, for a total that can't be undone; None if there are none."""
+    first: str | None = None
+    """The flag of a first occurrence, where the aggregate is over distinct terms."""
+
+    @property
+    def additive(self) -> bool:
+        """Whether all totals are exact sums, which a sweep can undo."""
+        return self.spread is None
 
 
-def _reads(aggregate: Aggregate, *, exact: bool) -> Parts:
+def count_accumulator(stem: str, flag: Sql) -> Accumulator:
+    """Return the number of rows in which `flag` is 1."""
+    name = f"{stem}_c"
+    return Accumulator(
+        inputs=((name, flag),),
+        totals=((name, exp.Sum(this=sql.col(name))),),
+        outputs=(sql.alias(sql.cast(sql.col(name), "BIGINT"), f"{stem}_int"),),
+        layout=IntegerLayout(),
+    )
+
+
+def accumulator(aggregate: Aggregate, stem: str, argument: Argument, *, exact: bool) -> Accumulator:
+    """Return the accumulator of an aggregate over a term; `exact` if the data holds no floats and doubles."""
     match aggregate.name:
         case "COUNT":
-            return frozenset({Part.ID})
-        case "SUM" | "AVG":
-            return _SUMMED if exact else _SUMMED | {Part.NUMBER}
-        case "MIN" | "MAX" | "SAMPLE" | "GROUP_CONCAT":
-            return frozenset(Part)
+            return count_accumulator(stem, flag(sql.not_null(argument.part(Part.ID))))
+        case "SUM":
+            return sum_accumulator(stem, argument, mean=False, exact=exact)
+        case "AVG":
+            return sum_accumulator(stem, argument, mean=True, exact=exact)
+        case "MIN" | "MAX":
+            return _extreme(stem, argument, exp.Min if aggregate.name == "MIN" else exp.Max)
+        case "SAMPLE":
+            # SPARQL leaves open which one; the first in the order of terms is the same in every plan.
+            return _extreme(stem, replace(argument, certain=True), exp.Min)
+        case "GROUP_CONCAT":
+            raise AssertionError("GROUP_CONCAT reads lexical forms as well")
 
 
-def _argument(aggregate: Aggregate) -> Variable | None:
-    match aggregate.argument:
-        case None:
-            return None
-        case Reference(variable):
-            return variable
-        case _:
-            raise AssertionError("arguments of aggregates are bound to variables first")
+def sum_accumulator(stem: str, argument: Argument, *, mean: bool, exact: bool) -> Accumulator:
+    """Return SUM or AVG: integers and decimals exactly, floats and doubles folded from the smallest.
 
-
-def group(compilation: Compilation, inner: Relation, grouping: Grouping, scope: Scope) -> Relation:
-    """Return the groups and their aggregates at every instant; a group of nothing only where none was written."""
-    accumulators = {
-        output: _accumulate(compilation, inner, output, aggregate, grouping)
-        for output, aggregate in grouping.aggregates
-    }
-    keys = [key for key in grouping.keys if key in inner.forms]
-    forms: dict[Variable, Form] = {key: inner.forms[key] for key in keys}
-    forms |= {output: each.form for output, each in accumulators.items()}
-    work = Work(
-        list(inner.keys),
-        [name for key in keys for name in inner.columns(key)],
-        list(accumulators.values()),
-        _repeats(inner, grouping),
-        implicit=grouping.implicit,
-    )
-    rows, is_global = _rows(compilation, inner, work, scope)
-    query = _totals(compilation, rows, inner, work, is_global=is_global)
-    totals = compilation.let(query, "group")
-    outputs = [column for each in accumulators.values() for column in each.outputs]
-    columns = [sql.col(name) for name in work.columns]
-    stamps = [sql.col(name) for name in inner.validity.columns]
-    final = sql.from_(sql.select(*[*columns, *outputs, *stamps] or [sql.alias(sql.num(1), "one")]), totals)
-    counts = {output for output, aggregate in grouping.aggregates if aggregate.name == "COUNT"}
-    certain = frozenset(key for key in keys if key in inner.certain) | counts
-    names = {variable: compilation.stem(variable) for variable in forms} | {key: inner.names[key] for key in keys}
-    relation = Relation(totals, forms, certain, inner.keys, inner.validity, names)
-    return compilation.step(relation, final, "aggregate")
-
-
-def _repeats(inner: Relation, grouping: Grouping) -> dict[str, list[str]]:
-    """Return, for each DISTINCT, the flag of a first occurrence and the columns that tell occurrences apart."""
-    found: dict[str, list[str]] = {}
-    for _, aggregate in grouping.aggregates:
-        argument = _argument(aggregate)
-        if aggregate.distinct and argument is None:
-            known = [variable for variable in grouping.everything if variable in inner.forms]
-            found[_ROW_FIRST] = [name for variable in known for name in identity_columns(inner, variable)]
-        elif aggregate.distinct and argument in inner.forms:
-            assert argument is not None
-            found[_first(inner, argument)] = identity_columns(inner, argument)
-    return found
-
-
-def _accumulate(
-    compilation: Compilation, inner: Relation, output: Variable, aggregate: Aggregate, grouping: Grouping
-) -> Accumulator:
-    argument = _argument(aggregate)
-    stem = compilation.stem(output)
-    if argument is None:
-        if not aggregate.distinct:
-            return count(stem, sql.col(PRESENT))
-        once = sql.when((sql.col(_ROW_FIRST), sql.col(PRESENT)), otherwise=sql.num(0))
-        return replace(count(stem, once), first=_ROW_FIRST)
-    is_known = argument in inner.forms
-
-    def part(wanted: Part) -> Sql:
-        if not is_known:
-            return null_part(wanted)
-        value = inner.part(argument, wanted)
-        # Of equal terms at one rank only the first counts; the others look unbound.
-        return sql.when((sql.col(_first(inner, argument)), value)) if aggregate.distinct else value
-
-    bound = sql.not_null(inner.part(argument, Part.ID)) if is_known else sql.FALSE.copy()
-    missing = sql.all_of([sql.equal(sql.col(PRESENT), sql.num(1)), sql.negate(bound)])
-    term = Argument(part, missing, certain=argument in inner.certain)
-    first = _first(inner, argument) if aggregate.distinct and is_known else None
-    if aggregate.name == "GROUP_CONCAT":
-        lexical = grouping.lexical[output]
-        text = inner.part(lexical, Part.TEXT) if lexical in inner.forms else null_part(Part.TEXT)
-        separator = compilation.constant(" " if aggregate.separator is None else aggregate.separator)
-        return replace(concatenation(stem, term, text, separator), first=first)
-    return replace(accumulator(aggregate, stem, term, exact=compilation.inputs.exact_numbers), first=first)
-
-
-def _first(inner: Relation, argument: Variable) -> str:
-    return f"{inner.names[argument]}_first"
-
-
-def _totals(compilation: Compilation, rows: exp.Query, inner: Relation, work: Work, *, is_global: bool) -> exp.Select:
-    if isinstance(inner.validity, Always):
-        return plain(marked_rows(rows, inner, work, []), work, is_global=is_global)
-    if any(map(is_extreme, work.accumulators)) and overlap(compilation) > extremes.SMALL_OVERLAP:
-        return _by_cover(compilation, rows, inner, work)
-    return swept(rows, inner, work)
-
-
-def _by_cover(compilation: Compilation, rows: exp.Query, inner: Relation, work: Work) -> exp.Select:
-    """Return the totals of every segment, MIN and MAX looked up in a dyadic cover of the rows."""
-    assert isinstance(inner.validity, Ranks)
-    kept = compilation.name("rows")
-    compilation.steps.append(Keep(kept, rows))
-    plain = replace(work, accumulators=[without_extremes(one) if is_extreme(one) else one for one in work.accumulators])
-    segments = compilation.let(swept(read(kept), inner, plain), "segments")
-    carried = [name for name, _ in plain.totals]
-    chosen = [one for one in work.accumulators if is_extreme(one)]
-    return with_extremes(compilation, kept, segments, work.columns, chosen, carried, inner.validity)
-
-
-def _rows(compilation: Compilation, inner: Relation, work: Work, scope: Scope) -> tuple[exp.Query, bool]:
-    """Return the input rows, each marked present, and whether SQL itself must give a row for a group of nothing.
-
-    Else such a group gets a row that is not present for all it could be asked for: the evaluated ranks, the solutions
-    of an EXISTS around it, the graphs of a GRAPH around it.
+    A term that is no number or missing is an error, and an error in one row makes the whole answer unbound. Exact
+    terms from 10^10 on are added in two parts, so that no total overflows; only the answer may be too large.
     """
-    names = inner.all_columns()
-    rows = sql.from_(sql.select(*[sql.col(name) for name in names], sql.alias(sql.num(1), PRESENT)), inner.name)
-    if not work.implicit:
-        return rows, False
-    given = base(compilation, scope)
-    if isinstance(inner.validity, Ranks):
-        given = (
-            compilation.domain()
-            if given is None
-            else over_domain(compilation, given)
-            if isinstance(given.validity, Always)
-            else given
-        )
-    elif given is None:
-        return rows, True
-    own = {*inner.keys, *inner.validity.columns}
-    nothing = [sql.col(name) if name in own else sql.alias(_null_of(inner, name), name) for name in names]
-    empty = sql.from_(sql.select(*nothing, sql.alias(sql.num(0), PRESENT)), given.name)
-    return exp.union(rows, empty, distinct=False), False
+    part = argument.part
+    kind = part(Part.KIND)
+    bound = sql.not_null(part(Part.ID))
+    # Every number is exact, or else is in the column for those that are not.
+    known = sql.not_null(part(Part.DECIMAL))
+    if not exact:
+        inexact = sql.all_of([sql.one_of(kind.copy(), _INEXACT), sql.not_null(part(Part.NUMBER))])
+        known = sql.paren(sql.any_of([known, sql.paren(inexact)]))
+    wrong = sql.all_of([bound, sql.negate(known)])
+    if not argument.certain:
+        wrong = sql.any_of([wrong, sql.paren(argument.missing.copy())])
+    c, e, d, s, g, f, b, x = (f"{stem}_{letter}" for letter in "cedsgfbx")
+    limit = sql.cast(sql.num(_LARGE), sql.DECIMAL)
+    # Not by ABS: Spark's has 34 digits.
+    large = sql.any_of([sql.more(part(Part.DECIMAL), limit), sql.less(part(Part.DECIMAL), sql.minus(limit.copy()))])
+    inputs = [
+        (c, flag(bound.copy())),
+        (e, flag(wrong)),
+        (d, flag(sql.equal(kind.copy(), sql.num(Kind.DECIMAL)))),
+        (
+            s,
+            sql.when(
+                (large, nodes.DecimalTail(this=part(Part.DECIMAL))),
+                otherwise=sql.coalesce(part(Part.DECIMAL), sql.cast(sql.num(0), sql.DECIMAL)),
+            ),
+        ),
+        (
+            g,
+            sql.when(
+                (large.copy(), nodes.DecimalHead(this=part(Part.DECIMAL))), otherwise=sql.cast(sql.num(0), "BIGINT")
+            ),
+        ),
+    ]
+    totals: list[tuple[str, Sql]] = [(name, exp.Sum(this=sql.col(name))) for name in (c, e, d, g)]
+    totals.append((s, nodes.SafeSum(this=sql.col(s))))
+    if not exact:
+        inputs += [(name, flag(sql.equal(kind.copy(), sql.num(k)))) for name, k in ((f, Kind.FLOAT), (b, Kind.DOUBLE))]
+        inputs.append((x, sql.when((sql.one_of(kind.copy(), _INEXACT), part(Part.NUMBER)))))
+        totals += [(name, exp.Sum(this=sql.col(name))) for name in (f, b)]
+        totals.append((x, nodes.CollectList(this=sql.col(x))))
+    outputs = _mean_outputs(stem, exact=exact) if mean else _sum_outputs(stem, exact=exact)
+    # Only floats and doubles are looked at rank by rank: their sums can't be undone.
+    spread = None if exact else sql.not_null(sql.col(x))
+    return Accumulator(tuple(inputs), tuple(totals), outputs, NumberLayout(exact), spread)
 
 
-def _null_of(inner: Relation, column: str) -> Sql:
-    for variable, form in inner.forms.items():
-        types = dict(zip(inner.columns(variable), form_types(form).values(), strict=True))
-        if column in types:
-            return sql.cast(sql.NULL.copy(), types[column])
-    raise AssertionError(column)
+def _result_kind(stem: str, whole: Kind, *, exact: bool) -> Sql:
+    """Return the type of a sum: the widest of its terms, NULL after an error or an overflow."""
+    kinds: list[tuple[Sql, Sql]] = [
+        (_some(stem, "e"), sql.NULL.copy()),
+        (sql.is_null(_total(stem)), sql.NULL.copy()),
+    ]
+    if not exact:
+        kinds.append((_some(stem, "b"), sql.num(Kind.DOUBLE)))
+        kinds.append((_some(stem, "f"), sql.num(Kind.FLOAT)))
+    kinds.append((sql.equal(sql.col(f"{stem}_c"), sql.num(0)), sql.num(Kind.INTEGER)))
+    kinds.append((sql.more(sql.col(f"{stem}_d"), sql.num(0)), sql.num(Kind.DECIMAL)))
+    return sql.cast(sql.when(*kinds, otherwise=sql.num(whole)), "TINYINT")
+
+
+def _some(stem: str, letter: str) -> Sql:
+    """Tell whether there are errors (`e`), floats (`f`) or doubles (`b`)."""
+    return sql.more(sql.col(f"{stem}_{letter}"), sql.num(0))
+
+
+def _few(stem: str) -> Sql:
+    """Tell whether no term, or as much below zero as above, was large."""
+    return sql.equal(sql.col(f"{stem}_g"), sql.num(0))
+
+
+def _total(stem: str) -> Sql:
+    """Return the sum of all exact terms; NULL where it does not fit."""
+    whole = nodes.DecimalTotal(this=sql.col(f"{stem}_s"), expression=sql.col(f"{stem}_g"))
+    return sql.when((_few(stem), sql.cast(sql.col(f"{stem}_s"), sql.DECIMAL)), otherwise=whole)
+
+
+def _double_total(stem: str) -> Sql:
+    heads = sql.multiply(sql.cast(sql.col(f"{stem}_g"), "DOUBLE"), sql.cast(sql.num(_LARGE), "DOUBLE"))
+    exact = sql.add(sql.cast(sql.col(f"{stem}_s"), "DOUBLE"), heads)
+    return sql.add(exact, nodes.FoldDoubles(this=sql.col(f"{stem}_x")))
+
+
+def _inexact(stem: str, value: Sql) -> Sql:
+    """Return the value where a float or double took part, NULL after an error; else the decimal is the answer.
+
+    Without a double it is a float, rounded once from the double it was added up in.
+    """
+    single = bind(value, lambda total: nodes.SinglePrecision(this=total))
+    wrong = sql.any_of([_some(stem, "e"), sql.is_null(_total(stem))])
+    return sql.when((wrong, sql.NULL.copy()), (_some(stem, "b"), value.copy()), (_some(stem, "f"), single))
+
+
+def _decimal(stem: str, value: Sql, *, exact: bool) -> Sql:
+    """Return the value where every term was exact, NULL after an error: equal answers have equal columns."""
+    letters = "e" if exact else "ebf"
+    return sql.when((sql.negate(sql.any_of([_some(stem, letter) for letter in letters])), value))
+
+
+def _sum_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
+    number = null_part(Part.NUMBER) if exact else _inexact(stem, _double_total(stem))
+    return (
+        sql.alias(_result_kind(stem, Kind.INTEGER, exact=exact), f"{stem}_kind"),
+        sql.alias(number, f"{stem}_num"),
+        sql.alias(_decimal(stem, _total(stem), exact=exact), f"{stem}_dec"),
+    )
+
+
+def _mean_outputs(stem: str, *, exact: bool) -> tuple[Sql, ...]:
+    counted = sql.greatest(sql.cast(sql.col(f"{stem}_c"), "BIGINT"), sql.num(1))
+
+    def quotient(total: Sql) -> Sql:
+        return sql.cast(nodes.DecimalQuotient(this=total, expression=counted.copy()), sql.DECIMAL)
+
+    few = quotient(sql.col(f"{stem}_s"))
+    whole = nodes.DecimalTotal(this=sql.col(f"{stem}_s"), expression=sql.col(f"{stem}_g"))
+    mean = sql.when((_few(stem), few), otherwise=bind(whole, quotient))
+    if exact:
+        number = null_part(Part.NUMBER)
+    else:
+        inexact = exp.Div(this=sql.paren(_double_total(stem)), expression=sql.cast(counted.copy(), "DOUBLE"))
+        number = _inexact(stem, inexact)
+    return (
+        sql.alias(_result_kind(stem, Kind.DECIMAL, exact=exact), f"{stem}_kind"),
+        sql.alias(number, f"{stem}_num"),
+        sql.alias(_decimal(stem, mean, exact=exact), f"{stem}_dec"),
+    )
+
+
+def _extreme(stem: str, argument: Argument, function: type[exp.Min] | type[exp.Max]) -> Accumulator:
+    """Return MIN or MAX: the first or last term in the order of terms, with all its parts."""
+    name = f"{stem}_m"
+    part = argument.part
+    fields = [*term_order(part), *((f"part_{wanted.value}", part(wanted)) for wanted in Part)]
+    term = sql.when((sql.not_null(part(Part.ID)), _struct(fields)))
+    layout = EncodedLayout(frozenset(Part))
+    inputs: list[tuple[str, Sql]] = [(name, term)]
+    totals: list[tuple[str, Sql]] = [(name, function(this=sql.col(name)))]
+    failed = _errors(stem, argument, inputs, totals)
+    outputs = []
+    for wanted in Part:
+        value = exp.Dot(this=sql.col(name), expression=exp.to_identifier(f"part_{wanted.value}"))
+        kept = value if failed is None else sql.when((sql.negate(failed.copy()), value))
+        outputs.append(sql.alias(kept, column_name(stem, layout, wanted)))
+    return Accumulator(tuple(inputs), tuple(totals), tuple(outputs), layout, sql.not_null(sql.col(name)))
+
+
+def _struct(fields: list[tuple[str, Sql]]) -> Sql:
+    return exp.Struct(
+        expressions=[exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in fields]
+    )
+
+
+def _errors(stem: str, argument: Argument, inputs: list[tuple[str, Sql]], totals: list[tuple[str, Sql]]) -> Sql | None:
+    """Add the number of rows without a term to the totals and return whether there are any; None if there can't be."""
+    if argument.certain:
+        return None
+    name = f"{stem}_e"
+    inputs.append((name, flag(argument.missing.copy())))
+    totals.append((name, exp.Sum(this=sql.col(name))))
+    return sql.more(sql.col(name), sql.num(0))
+
+
+def concat_accumulator(stem: str, argument: Argument, lexical: Sql, separator: Sql) -> Accumulator:
+    """Return GROUP_CONCAT: the lexical forms in the order of their terms; `lexical` is the text of a simple string."""
+    name = f"{stem}_l"
+    part = argument.part
+    fields = [*term_order(part), ("joined", lexical_form(lexical))]
+    # A blank node has no lexical form: an error, like a term that is missing.
+    wrong = sql.all_of([sql.not_null(part(Part.ID)), sql.is_null(lexical.copy())])
+    missing = sql.any_of([sql.paren(wrong), sql.paren(argument.missing.copy())])
+    inputs: list[tuple[str, Sql]] = [(name, sql.when((sql.not_null(part(Part.ID)), _struct(fields))))]
+    totals: list[tuple[str, Sql]] = [(name, nodes.CollectList(this=sql.col(name)))]
+    failed = _errors(stem, Argument(part, missing), inputs, totals)
+    assert failed is not None
+    joined = nodes.JoinTexts(this=sql.col(name), expression=separator)
+    outputs = (sql.alias(sql.when((sql.negate(failed), joined)), f"{stem}_lex"),)
+    return Accumulator(tuple(inputs), tuple(totals), outputs, StringLayout(), sql.not_null(sql.col(name)))

@@ -10,31 +10,32 @@ from hydrograph.algebra.nodes import (
     Values,
 )
 from hydrograph.algebra.queries import Ask, Construct, ContinuousQuery, Describe, Select, StreamOperator
-from hydrograph.compile.context import Compilation, Inputs
-from hydrograph.compile.expressions.needs import merge_demands
-from hydrograph.compile.instants import find_instants
-from hydrograph.compile.patterns import compile_pattern, in_order, visible
+from hydrograph.algebra.walk import visible_variables
+from hydrograph.compile.compilation import Compilation
+from hydrograph.compile.expressions.demand import merge_demands
+from hydrograph.compile.inputs import Inputs
+from hydrograph.compile.ordering import solution_modifiers
+from hydrograph.compile.patterns import compile_ordered, compile_pattern
 from hydrograph.compile.program import Output, Program, SortKey
-from hydrograph.compile.projection import only
 from hydrograph.compile.query_forms import (
     BOOLEAN,
     OBJECT,
     PREDICATE,
     SUBJECT,
-    asked,
+    ask_pattern,
     at_reports,
-    described,
-    instantiated,
-    narrowed_answer,
-    renamed,
+    describe_resources,
+    fill_template,
+    prune_answer,
+    rename_variable,
     template_columns,
     template_demand,
 )
-from hydrograph.compile.r2s import differences, reported
-from hydrograph.compile.relation import Demand, Encoded, Part, Parts, Relation
+from hydrograph.compile.r2s import stamp_answer, stream_differences
+from hydrograph.compile.relation import Demand, EncodedLayout, Part, Parts, Relation, project
+from hydrograph.compile.report_instants import find_instants
 from hydrograph.compile.scope import Scope, default_source
-from hydrograph.compile.slices import sequenced
-from hydrograph.compile.union import union
+from hydrograph.compile.set_operators import union
 from hydrograph.rdf.terms import Iri, Variable
 
 _ID: Parts = frozenset({Part.ID})
@@ -59,7 +60,7 @@ def compile_query(
         case Select(columns):
             relation, order = stream.solutions(query.pattern, dict.fromkeys(columns, _TEXT), columns)
         case Ask():
-            relation, order = stream.solutions(asked(compilation, query.pattern), {BOOLEAN: _TEXT}, (BOOLEAN,))
+            relation, order = stream.solutions(ask_pattern(compilation, query.pattern), {BOOLEAN: _TEXT}, (BOOLEAN,))
         case Construct():
             relation, order = stream.constructed(query), ()
             operator = StreamOperator.RSTREAM
@@ -73,7 +74,7 @@ def compile_query(
         Output(
             variable,
             relation.names.get(variable, compilation.stem(variable)),
-            relation.forms.get(variable, Encoded(frozenset())),
+            relation.layouts.get(variable, EncodedLayout(frozenset())),
         )
         for variable in answer_columns(query)
     )
@@ -110,27 +111,27 @@ class _Stream:
         """Return the solutions with these columns at every report, or their changes, and what orders them."""
         scope = Scope(default_source(self.compilation.inputs))
         order: tuple[SortKey, ...] = ()
-        shape = sequenced(pattern)
+        shape = solution_modifiers(pattern)
         if self.changes:
             demand = merge_demands(demand, dict.fromkeys(columns, _ID))
         if shape.order and not self.changes:
-            relation, order = in_order(self.compilation, shape, scope, demand)
+            relation, order = compile_ordered(self.compilation, shape, scope, demand)
         else:
             relation = compile_pattern(self.compilation, pattern, scope, demand)
-        relation = reported(self.compilation, only(relation, columns), order)
+        relation = stamp_answer(self.compilation, project(relation, columns), order)
         if self.changes:
-            relation = differences(self.compilation, relation, self.operator, as_set=self.as_set)
+            relation = stream_differences(self.compilation, relation, self.operator, as_set=self.as_set)
         return relation, order
 
     def constructed(self, query: ContinuousQuery) -> Relation:
         """Return the triples of a CONSTRUCT: the stream operator first, on all named variables, then the template."""
         assert isinstance(query.form, Construct)
-        columns = visible(query.pattern)
+        columns = visible_variables(query.pattern)
         demand = template_demand(query.form, columns)
         relation, _ = self.solutions(query.pattern, demand, columns)
         if self.changes:
             relation = at_reports(self.compilation, relation)
-        return narrowed_answer(instantiated(self.compilation, relation, query.form, query.name or ""))
+        return prune_answer(fill_template(self.compilation, relation, query.form, query.name or ""))
 
     def described(self, pattern: Pattern, resources: tuple[Iri | Variable, ...]) -> Relation:
         """Return the descriptions of resources: constants at every report, variables of the solutions."""
@@ -140,12 +141,12 @@ class _Stream:
         demand = {resource: _ALL}
         relation = compile_pattern(compilation, constants, scope, demand)
         if wanted := [term for term in resources if isinstance(term, Variable)]:
-            found, _ = self.solutions(pattern, dict.fromkeys(wanted, _ALL), visible(pattern))
+            found, _ = self.solutions(pattern, dict.fromkeys(wanted, _ALL), visible_variables(pattern))
             found = at_reports(compilation, found) if self.changes else found
             for term in wanted:
-                if term in found.forms:
-                    relation = union(compilation, relation, renamed(compilation, found, term, resource), demand)
-        return narrowed_answer(described(self.compilation, compile_pattern, relation, resource))
+                if term in found.layouts:
+                    relation = union(compilation, relation, rename_variable(compilation, found, term, resource), demand)
+        return prune_answer(describe_resources(self.compilation, compile_pattern, relation, resource))
 
 
 def answer_columns(query: ContinuousQuery) -> tuple[Variable, ...]:
@@ -165,4 +166,4 @@ def answer_columns(query: ContinuousQuery) -> tuple[Variable, ...]:
 
 def has_order(query: ContinuousQuery) -> bool:
     """Tell whether ORDER BY orders the answers of a query."""
-    return isinstance(query.form, Select) and bool(sequenced(query.pattern).order)
+    return isinstance(query.form, Select) and bool(solution_modifiers(query.pattern).order)

@@ -45,22 +45,23 @@ from hydrograph.algebra.nodes import (
 from hydrograph.algebra.walk import (
     certain,
     expressions,
+    has_exists,
     mentioned,
-    operands,
     rewrite_expression,
     subpatterns,
     variables,
 )
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.distinct import distinct
-from hydrograph.compile.expressions.conditions import condition
-from hydrograph.compile.expressions.needs import merge_demands, needs, reads_clock
+from hydrograph.compile.compilation import Compilation
+from hydrograph.compile.expressions.demand import expression_demand, merge_demands, reads_clock
+from hydrograph.compile.expressions.evaluate import condition
 from hydrograph.compile.joins import join
+from hydrograph.compile.outer_joins import JoinKind, compatibility_conditions, outer_join
+from hydrograph.compile.rank_expansion import all_parts, match_validity
 from hydrograph.compile.relation import Part, Parts, Relation
-from hydrograph.compile.scope import Compile, Scope, all_parts, levelled, restricted
+from hydrograph.compile.scope import PatternCompiler, Scope, restrict
+from hydrograph.compile.set_operators import distinct
 from hydrograph.compile.sql import Sql
-from hydrograph.compile.subtract import Outcome, agreeing, subtract
 from hydrograph.rdf.terms import Literal, Variable
 from hydrograph.rdf.vocab import XSD_BOOLEAN
 
@@ -68,12 +69,7 @@ _ID: Parts = frozenset({Part.ID})
 _TRUE = Constant(Literal("true", XSD_BOOLEAN))
 
 
-def has_exists(expression: Expression) -> bool:
-    """Tell whether an expression asks for the answers of a pattern."""
-    return isinstance(expression, Exists) or any(map(has_exists, operands(expression)))
-
-
-def reads(expression: Expression) -> dict[Variable, Parts]:
+def expression_reads(expression: Expression) -> dict[Variable, Parts]:
     """Return what an expression reads of each variable, the patterns of EXISTS included."""
     own, asked = _own_reads(expression)
     return merge_demands(own, *(_pattern_reads(pattern) for pattern in asked))
@@ -89,7 +85,7 @@ def _own_reads(expression: Expression) -> tuple[dict[Variable, Parts], list[Patt
         asked.append(node.pattern)
         return _TRUE
 
-    return needs(rewrite_expression(expression, plain)), asked
+    return expression_demand(rewrite_expression(expression, plain)), asked
 
 
 def _pattern_reads(pattern: Pattern) -> dict[Variable, Parts]:
@@ -101,31 +97,31 @@ def _pattern_reads(pattern: Pattern) -> dict[Variable, Parts]:
     return {variable: parts | _ID for variable, parts in found.items()}
 
 
-def with_outer(compilation: Compilation, scope: Scope, rows: Relation, expression: Expression) -> Relation:
+def join_outer_values(compilation: Compilation, scope: Scope, rows: Relation, expression: Expression) -> Relation:
     """Return the rows with the values that an EXISTS around them gives to variables of the expression."""
     if scope.seed is None:
         return rows
-    read = mentioned(expression) & scope.seen & frozenset(scope.seed.forms)
+    read = mentioned(expression) & scope.seen & frozenset(scope.seed.layouts)
     outer = frozenset(variable for variable in read if variable not in rows.certain)
     if not outer:
         return rows
-    seed = restricted(scope.seed, outer)
+    seed = restrict(scope.seed, outer)
     return join(compilation, rows, seed, merge_demands(all_parts(rows), all_parts(seed)))
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ExistsCompiler:
     """How patterns inside expressions are compiled."""
 
     compilation: Compilation
-    compile: Compile
+    compile: PatternCompiler
     scope: Scope
 
     def filtered(self, rows: Relation, exists: Exists) -> Relation:
         """Return the rows at the instants at which the pattern has, or has not, an answer for them."""
-        outcome = Outcome.WITHOUT if exists.negated else Outcome.WITHIN
+        kind = JoinKind.ANTI if exists.negated else JoinKind.SEMI
         left, right, on = self._matches(rows, exists.pattern)
-        return subtract(self.compilation, left, right, on, outcome)
+        return outer_join(self.compilation, left, right, on, kind)
 
     def marked(self, rows: Relation, expression: Expression) -> tuple[Relation, Expression]:
         """Return the rows with a boolean for every EXISTS in an expression, and the expression that reads them."""
@@ -136,7 +132,7 @@ class Asking:
                 return node
             mark = self.compilation.fresh()
             left, right, on = self._matches(rows, node.pattern)
-            rows = subtract(self.compilation, left, right, on, Outcome.MARKED, mark=mark)
+            rows = outer_join(self.compilation, left, right, on, JoinKind.MARK, mark=mark)
             return Not(Reference(mark)) if node.negated else Reference(mark)
 
         changed = rewrite_expression(expression, replaced)
@@ -144,9 +140,9 @@ class Asking:
 
     def _matches(self, rows: Relation, pattern: Pattern) -> tuple[Relation, Relation, list[Sql]]:
         """Return both sides of the match, and when a pair is one."""
-        outer = frozenset(rows.forms)
+        outer = frozenset(rows.layouts)
         tests, inner = _stripped(pattern)
-        if joins_alike(inner, outer):
+        if can_join(inner, outer):
             return self._joined(rows, inner, tests)
         return self._seeded(rows, pattern)
 
@@ -154,21 +150,24 @@ class Asking:
         self, rows: Relation, pattern: Pattern, tests: list[Expression]
     ) -> tuple[Relation, Relation, list[Sql]]:
         wanted = merge_demands(
-            dict.fromkeys(variables(pattern) & frozenset(rows.forms), _ID), *[needs(test) for test in tests]
+            dict.fromkeys(variables(pattern) & frozenset(rows.layouts), _ID),
+            *[expression_demand(test) for test in tests],
         )
         right = self.compile(self.compilation, pattern, self.scope, wanted)
-        left = levelled(self.compilation, rows, right)
-        pair = paired(left, right)
-        on = agreeing(left, right) + [condition(test, pair, self.compilation.constant) for test in tests]
+        left = match_validity(self.compilation, rows, right)
+        pair = pair_relation(left, right)
+        on = compatibility_conditions(left, right) + [
+            condition(test, pair, self.compilation.constant) for test in tests
+        ]
         return left, right, on
 
     def _seeded(self, rows: Relation, pattern: Pattern) -> tuple[Relation, Relation, list[Sql]]:
         rows = self.compilation.keep(rows)
         read = frozenset(_pattern_reads(pattern))
-        shared = [variable for variable in rows.forms if variable in read]
+        shared = [variable for variable in rows.layouts if variable in read]
         if not rows.certain and any(isinstance(below, Minus) for below in subpatterns(pattern)):
-            shared = list(rows.forms)
-        seed, keys = _seed(self.compilation, restricted(rows, frozenset(shared)))
+            shared = list(rows.layouts)
+        seed, keys = _seed(self.compilation, restrict(rows, frozenset(shared)))
         loose = {variable: key for variable, key in keys.items() if variable not in rows.certain}
         scope = Scope(
             self.scope.source,
@@ -178,8 +177,10 @@ class Asking:
             loose={**self.scope.loose, **loose},
         )
         right = self.compile(self.compilation, pattern, scope, dict.fromkeys(shared, _ID))
-        left = levelled(self.compilation, rows, right)
-        on = agreeing(left, replace(right, keys=tuple(key for key in right.keys if key not in keys.values())))
+        left = match_validity(self.compilation, rows, right)
+        on = compatibility_conditions(
+            left, replace(right, keys=tuple(key for key in right.keys if key not in keys.values()))
+        )
         for variable, key in keys.items():
             if key in right.keys:
                 on.append(sql.equal(_keyed(left.part(variable, Part.ID, "l")), sql.col(key, "r")))
@@ -189,7 +190,7 @@ class Asking:
 def _seed(compilation: Compilation, rows: Relation) -> tuple[Relation, dict[Variable, str]]:
     """Return the distinct solutions, each variable's id once more as a hidden key that is never NULL."""
     once = distinct(compilation, rows)
-    keys = {variable: compilation.name("key") for variable in rows.forms}
+    keys = {variable: compilation.name("key") for variable in rows.layouts}
     columns = [sql.col(name) for name in once.all_columns()]
     added = [sql.alias(_keyed(once.part(variable, Part.ID)), key) for variable, key in keys.items()]
     query = sql.from_(sql.select(*columns, *added) if columns or added else sql.select(sql.num(1)), once.name)
@@ -222,23 +223,23 @@ class _Pair(Relation):
     def part(self, variable: Variable, part: Part, table: str | None = None) -> Sql:
         del table
         left, right = self.sides
-        if variable not in left.forms:
+        if variable not in left.layouts:
             return right.part(variable, part, "r")
-        if variable in left.certain or variable not in right.forms:
+        if variable in left.certain or variable not in right.layouts:
             return left.part(variable, part, "l")
         return sql.coalesce(left.part(variable, part, "l"), right.part(variable, part, "r"))
 
 
-def paired(left: Relation, right: Relation) -> Relation:
+def pair_relation(left: Relation, right: Relation) -> Relation:
     """Return pairs of two relations, named l and r, as rows that conditions can read."""
-    forms = {**right.forms, **left.forms}
+    layouts = {**right.layouts, **left.layouts}
     names = {**right.names, **left.names}
-    return _Pair("", forms, left.certain | right.certain, (), left.validity, names, (left, right))
+    return _Pair("", layouts, left.certain | right.certain, (), left.validity, names, (left, right))
 
 
-def joins_alike(pattern: Pattern, outer: frozenset[Variable]) -> bool:
+def can_join(pattern: Pattern, outer: frozenset[Variable]) -> bool:
     """Tell whether putting values of `outer` variables into a pattern is the same as joining with its answers."""
-    alike: Callable[[Pattern], bool] = lambda inner: joins_alike(inner, outer)  # noqa: E731
+    alike: Callable[[Pattern], bool] = lambda inner: can_join(inner, outer)  # noqa: E731
     match pattern:
         case Bgp() | Values():
             return True
@@ -263,7 +264,7 @@ def joins_alike(pattern: Pattern, outer: frozenset[Variable]) -> bool:
             share = not outer or certain(left) & certain(right)
             return bool(share) and alike(left) and alike(right) and variables(right) & outer <= certain(left)
         case Project(inner, kept):
-            return joins_alike(inner, outer & frozenset(kept))
+            return can_join(inner, outer & frozenset(kept))
         case Group(inner, keys, aggregates):
             below = [one.argument for _, one in aggregates if one.argument is not None]
             own = not outer & {output for output, _ in aggregates}

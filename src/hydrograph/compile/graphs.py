@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.program import StaticInput, StreamInput
-from hydrograph.compile.relation import Always, Demand, Encoded, Form, Part, Parts, Relation, form_columns, null_part
+from hydrograph.compile.compilation import Compilation
+from hydrograph.compile.inputs import StaticInput, StreamInput
+from hydrograph.compile.relation import (
+    Always,
+    Demand,
+    EncodedLayout,
+    Part,
+    Parts,
+    Relation,
+    TermLayout,
+    layout_columns,
+    null_part,
+)
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind, encode
 from hydrograph.rdf.terms import Iri, Variable
@@ -59,14 +69,14 @@ def graph_names(compilation: Compilation, graphs: NamedGraphs, variable: Variabl
     if graphs.names not in compilation.statics:
         compilation.statics.append(graphs.names)
     columns = [sql.alias(sql.col("g_id"), graphs.key)]
-    forms: dict[Variable, Form] = {}
+    layouts: dict[Variable, TermLayout] = {}
     if variable is not None:
-        form = forms[variable] = Encoded(demand.get(variable, frozenset()) | {Part.ID})
-        names = form_columns(compilation.stem(variable), form)
-        columns += [sql.alias(value, name) for name, value in zip(names, _parts(form.parts), strict=True)]
+        layout = layouts[variable] = EncodedLayout(demand.get(variable, frozenset()) | {Part.ID})
+        names = layout_columns(compilation.stem(variable), layout)
+        columns += [sql.alias(value, name) for name, value in zip(names, _parts(layout.parts), strict=True)]
     query = sql.from_(sql.select(*columns), graphs.names.name).where(*graphs.conditions(), copy=False)
-    stems = {known: compilation.stem(known) for known in forms}
-    return Relation(compilation.let(query, "graphs"), forms, frozenset(forms), (graphs.key,), Always(), stems)
+    stems = {known: compilation.stem(known) for known in layouts}
+    return Relation(compilation.let(query, "graphs"), layouts, frozenset(layouts), (graphs.key,), Always(), stems)
 
 
 def _parts(parts: Parts) -> list[Sql]:

@@ -6,18 +6,19 @@ from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.program import Output, Program
-from hydrograph.compile.relation import Encoded, Part, form_columns, part_of
+from hydrograph.compile.relation import EncodedLayout, Part, layout_columns, part_of
 from hydrograph.compile.sql import Sql
 
 
 def by_report(program: Program) -> exp.Select:
     """Return the query that gives every row once for each report `r` it belongs to."""
     keys = [key for key in program.keys if key != "chunk"]
-    names = [*keys, *(name for output in program.outputs for name in form_columns(output.stem, output.form))]
+    names = [*keys, *(name for output in program.outputs for name in layout_columns(output.stem, output.layout))]
     columns = [sql.col(name) for name in names]
     if program.operator is StreamOperator.RSTREAM:
-        ranks = sql.RankRange(this=sql.col("lo"), expression=sql.col("hi"))
+        ranks = nodes.RankRange(this=sql.col("lo"), expression=sql.col("hi"))
         if not program.order:
             return sql.from_(sql.select(*columns, sql.alias(ranks, "r")), program.answer)
         sorts = [sql.col(key.column) for key in program.order]
@@ -30,7 +31,7 @@ def by_report(program: Program) -> exp.Select:
         )
         first = [exp.Ordered(this=sql.col(name), nulls_first=True) for name in (*keys, "r")]
         return result.order_by(*first, *ordered, copy=False)
-    copies = sql.RankRange(this=sql.num(0), expression=sql.col("m"))
+    copies = nodes.RankRange(this=sql.num(0), expression=sql.col("m"))
     spread = sql.from_(sql.select(*columns, sql.col("r"), sql.alias(copies, "copy")), program.answer)
     return sql.select(*[sql.col(name) for name in (*names, "r")]).from_(spread.subquery("s", copy=False), copy=False)
 
@@ -38,7 +39,7 @@ def by_report(program: Program) -> exp.Select:
 def by_interval(program: Program) -> exp.Select:
     """Return the query that gives every row once, with the ranks `[lo, hi)` of the reports it belongs to."""
     assert program.operator is StreamOperator.RSTREAM, "what changes belongs to one report"
-    names = [name for output in program.outputs for name in form_columns(output.stem, output.form)]
+    names = [name for output in program.outputs for name in layout_columns(output.stem, output.layout)]
     return sql.from_(sql.select(*map(sql.col, (*names, "lo", "hi"))), program.answer)
 
 
@@ -54,7 +55,7 @@ def by_stretch(program: Program) -> exp.Select:
     Sums are free of order and can be swept: a row is hashed once, however many reports it belongs to. The hash is added
     in halves, because a sum of 64-bit numbers would overflow.
     """
-    hashed = sql.RowHash(expressions=[_text(output) for output in program.outputs])
+    hashed = nodes.RowHash(expressions=[_text(output) for output in program.outputs])
     if program.operator is StreamOperator.RSTREAM:
         stretch = [sql.col("lo"), sql.col("hi"), sql.alias(sql.num(1), "m")]
     else:
@@ -77,6 +78,6 @@ def by_stretch(program: Program) -> exp.Select:
 
 
 def _text(output: Output) -> Sql:
-    if isinstance(output.form, Encoded) and Part.TEXT not in output.form.parts:
+    if isinstance(output.layout, EncodedLayout) and Part.TEXT not in output.layout.parts:
         return sql.cast(sql.NULL.copy(), "TEXT")  # never bound by the query
-    return part_of(output.form, output.stem, Part.TEXT)
+    return part_of(output.layout, output.stem, Part.TEXT)

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile import sql
-from hydrograph.compile.print import Target, print_sql
-from hydrograph.compile.relation import Form
-from hydrograph.compile.reporting import Sight
-from hydrograph.rdf.terms import Iri, Variable
-from hydrograph.windows.scope import Grid
+from hydrograph.compile.inputs import StaticInput, StreamInput
+from hydrograph.compile.printers import Target, print_sql
+from hydrograph.compile.relation import TermLayout
+from hydrograph.rdf.terms import Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class Materialize:
     """Compute the rows of a query once and keep them: several later steps read them."""
 
     name: str
@@ -50,76 +48,19 @@ class Fixpoint:
     steps: tuple[Let, ...]
 
 
-Step: TypeAlias = Let | Keep | Fixpoint
+Step: TypeAlias = Let | Materialize | Fixpoint
 
-DOMAIN = "domain"
-"""The table of the evaluated ranks `[lo, hi)`, one row for each value of the hidden keys."""
-STATIC, QUADS, GRAPHS = "static", "quads", "graphs"
-"""The tables of the static default graph, of the named graphs' triples, and of the named graphs' names."""
-CLOSES = "closes"
-"""The table of the instants `t` that are reported whatever the data, where the reports form no grid."""
 MAX_ROUNDS = 1_000
 """Rounds after which a property path is given up."""
 
 
-class SetMaking(Enum):
-    """How the arrivals of one triple are made disjoint (S19)."""
-
-    NEXT_COLUMN = "next"
-    """The stream carries the time of each triple's next arrival: nothing is left to do."""
-    LEAD = "lead"
-    """Find the next arrival with one window function."""
-    STAMPED = "stamped"
-    """The reports form no grid: the program finds them, and the ranks at which the window shows each element."""
-    DONE = "done"
-    """The rows come stamped, disjoint, and cut where there are chunks: `lo`, `hi` and `chunk` stand in place of `t`."""
-    NOT_NEEDED = "none"
-    """The stream is proven free of repeats within the window."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamInput:
-    """The encoded events of a stream as one window sees them."""
-
-    name: str
-    """The table the program reads."""
-    stream: Iri
-    grid: Grid | None
-    """The windows in the time of the elements; None where the reports form no grid."""
-    shift: int
-    """The report rank at which window 0 closes: not 0 where another window of the query closes before it (S31)."""
-    set_making: SetMaking
-    sight: Sight | None = None
-    """When the window shows an element, where the reports form no grid."""
-    stream_rank: int = 0
-    """The stream's place among those of the query, which orders elements of one time."""
-
-
-@dataclass(frozen=True, slots=True)
-class StaticInput:
-    """An encoded static graph; `graph` is None for the default graph."""
-
-    name: str
-    graph: Iri | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Chunking:
-    """How rows are cut by time so that recurring keys meet only near each other (S17, A14)."""
-
-    ranks: int
-    """The length of a chunk in ranks: at least four windows, so a row lies in two chunks at most."""
-    partitions: int
-    """How many partitions Spark spreads the chunks over."""
-
-
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A projected variable and the form its column has."""
+    """A projected variable and the layout its column has."""
 
     variable: Variable
     stem: str
-    form: Form
+    layout: TermLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +116,19 @@ class Program:
             match step:
                 case Let():
                     pass
-                case Keep(name, query):
+                case Materialize(name, query):
                     texts.append(f"-- keep as {name}\n{print_sql(self.query(query), target, pretty=pretty)}")
                 case Fixpoint(name, query, delta, steps):
                     first = print_sql(self.query(query), target, pretty=pretty)
                     inner = {step.name: step for step in (*self.steps, *steps)}
-                    again = print_sql(with_steps(read(steps[-1].name), inner, {}), target, pretty=pretty)
+                    again = print_sql(with_steps(select_all(steps[-1].name), inner, {}), target, pretty=pretty)
                     texts.append(f"-- keep as {name} and {delta}\n{first}")
                     texts.append(f"-- add to {name} and keep as {delta}, until nothing is found\n{again}")
-        texts.append(print_sql(self.query(read(self.answer)), target, pretty=pretty))
+        texts.append(print_sql(self.query(select_all(self.answer)), target, pretty=pretty))
         return "\n\n".join(texts)
 
 
-def read(name: str) -> exp.Select:
+def select_all(name: str) -> exp.Select:
     """Return a query for all rows of a step."""
     return exp.Select(expressions=[exp.Star()]).from_(sql.table(name), copy=False)
 
@@ -245,3 +186,28 @@ def tables_of(query: exp.Query) -> Iterator[exp.Table]:
                     waiting.append(value)
             elif isinstance(value, list):
                 waiting += [each for each in value if isinstance(each, exp.Expr) and not isinstance(each, _TABLELESS)]
+
+
+def static_steps(program: Program) -> tuple[Let | Materialize, ...]:
+    """Return the static steps that other steps read, in order; a `Let` that only static steps read stands inside them.
+
+    A program that is run again and again needs their rows computed once.
+    """
+    static = {source.name for source in program.statics}
+    given = set(program.constants)
+    found: dict[str, Let | Materialize] = {}
+    reads: dict[str, set[str]] = {}
+    for step in program.steps:
+        reads[step.name] = {table.name for table in tables_of(step.query)}
+        fixed = reads[step.name] <= static | found.keys() and parameter_names(step.query) <= given
+        if isinstance(step, Let | Materialize) and reads[step.name] and fixed:
+            found[step.name] = step
+    used = {name for step, names in reads.items() if step not in found for name in names}
+    used.add(program.answer)
+    # What is kept is read as a table, by static steps too: no query has it inside.
+    return tuple(step for name, step in found.items() if name in used or isinstance(step, Materialize))
+
+
+def parameter_names(query: exp.Query) -> set[str]:
+    """Return the names of the parameters in a query."""
+    return {str(found.this) for found in query.find_all(exp.Placeholder)}

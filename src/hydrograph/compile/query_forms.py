@@ -1,4 +1,4 @@
-"""Query forms: CONSTRUCT and DESCRIBE give triples, ASK one boolean; the stream operator acts on solutions first."""
+"""Query layouts: CONSTRUCT and DESCRIBE give triples, ASK one boolean; the stream operator acts on solutions first."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from hydrograph.algebra.nodes import (
 )
 from hydrograph.algebra.queries import Construct, TemplateTriple
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.distinct import distinct
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.compilation import Compilation
 from hydrograph.compile.expressions.values import constant_value
 from hydrograph.compile.joins import join
-from hydrograph.compile.paths import Paths
+from hydrograph.compile.outer_joins import row_identity
+from hydrograph.compile.property_paths import PathCompiler
+from hydrograph.compile.rank_expansion import one_row_per_rank
 from hydrograph.compile.relation import (
     Demand,
-    Encoded,
-    Form,
+    EncodedLayout,
     Part,
     Parts,
-    Ranks,
+    RankInterval,
     Relation,
-    form_columns,
-    instant_name,
+    TermLayout,
+    layout_columns,
+    report_name,
 )
-from hydrograph.compile.scope import Compile, Scope, default_source
-from hydrograph.compile.slices import at_ranks
+from hydrograph.compile.scope import PatternCompiler, Scope, default_source
+from hydrograph.compile.set_operators import distinct, union
 from hydrograph.compile.sql import Sql
-from hydrograph.compile.subtract import row_identity
-from hydrograph.compile.union import union
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 from hydrograph.rdf.vocab import XSD_INTEGER
@@ -52,7 +52,7 @@ _ID: Parts = frozenset({Part.ID})
 _TERM: Parts = frozenset({Part.ID, Part.TEXT, Part.KIND})
 
 
-def asked(compilation: Compilation, pattern: Pattern) -> Pattern:
+def ask_pattern(compilation: Compilation, pattern: Pattern) -> Pattern:
     """Return ASK as one solution at every report: whether the pattern has any."""
     number = compilation.fresh()
     counted = Group(pattern, (), ((number, Aggregate("COUNT", None)),), implicit=True)
@@ -71,9 +71,9 @@ def template_columns(form: Construct) -> tuple[Variable, ...]:
     return (SUBJECT, PREDICATE, OBJECT, GRAPH) if has_graph else (SUBJECT, PREDICATE, OBJECT)
 
 
-def narrowed_answer(triples: Relation) -> Relation:
+def prune_answer(triples: Relation) -> Relation:
     """Return triples with nothing but their texts."""
-    return replace(triples, forms=dict.fromkeys(triples.forms, Encoded(frozenset({Part.TEXT}))))
+    return replace(triples, layouts=dict.fromkeys(triples.layouts, EncodedLayout(frozenset({Part.TEXT}))))
 
 
 def template_demand(form: Construct, visible: tuple[Variable, ...]) -> dict[Variable, Parts]:
@@ -89,7 +89,7 @@ def template_demand(form: Construct, visible: tuple[Variable, ...]) -> dict[Vari
 def at_reports(compilation: Compilation, changes: Relation) -> Relation:
     """Return what entered or left at each report as rows valid at that report alone, each as often as it counts."""
     names = changes.all_columns()
-    copies = sql.RankRange(this=sql.cast(sql.num(0), "BIGINT"), expression=sql.col("m"))
+    copies = nodes.RankRange(this=sql.cast(sql.num(0), "BIGINT"), expression=sql.col("m"))
     spread = sql.from_(sql.select(*map(sql.col, names), sql.col("r"), sql.alias(copies, "copy")), changes.name)
     chunking = compilation.inputs.chunking
     keys = changes.keys
@@ -110,11 +110,11 @@ class _Cell:
     kind: Sql
 
 
-def instantiated(compilation: Compilation, solutions: Relation, form: Construct, salt: str) -> Relation:
+def fill_template(compilation: Compilation, solutions: Relation, form: Construct, salt: str) -> Relation:
     """Return the triples of a template, each once at every instant; fresh blank nodes for every solution (S4)."""
     label = None
     if has_blanks(form):
-        solutions = at_ranks(compilation, solutions)
+        solutions = one_row_per_rank(compilation, solutions)
         solutions, label = _labelled(compilation, solutions, salt)
     positions = template_columns(form)
     numbers = [sql.num(number) for number in range(len(form.template))]
@@ -122,7 +122,7 @@ def instantiated(compilation: Compilation, solutions: Relation, form: Construct,
     carried = [*columns, *([sql.col(label)] if label is not None else [])]
     spread = sql.select(*carried, sql.alias(exp.Explode(this=exp.Array(expressions=numbers)), "part"))
     spread = sql.from_(spread, solutions.name)
-    forms: dict[Variable, Form] = dict.fromkeys(positions, Encoded(_ID | {Part.TEXT}))
+    layouts: dict[Variable, TermLayout] = dict.fromkeys(positions, EncodedLayout(_ID | {Part.TEXT}))
     chosen: list[Sql] = [sql.col(key) for key in solutions.keys]
     tests: list[Sql] = []
     for position in positions:
@@ -138,7 +138,7 @@ def instantiated(compilation: Compilation, solutions: Relation, form: Construct,
     filled = sql.select(*chosen).from_(spread.subquery("t", copy=False), copy=False)
     names = {position: compilation.stem(position) for position in positions}
     certain = frozenset(positions) - {GRAPH}
-    result = Relation(solutions.name, forms, certain, solutions.keys, solutions.validity, names)
+    result = Relation(solutions.name, layouts, certain, solutions.keys, solutions.validity, names)
     query = sql.select(*[sql.col(name) for name in result.all_columns()])
     query = query.from_(filled.subquery("f", copy=False), copy=False).where(*tests, copy=False)
     return distinct(compilation, compilation.step(result, query, "template"))
@@ -174,7 +174,7 @@ def _cell(
     label: str | None,
 ) -> _Cell:
     match term:
-        case Variable() if term in solutions.forms:
+        case Variable() if term in solutions.layouts:
             return _Cell(*(solutions.part(term, part) for part in (Part.ID, Part.TEXT, Part.KIND)))
         case Iri() | Literal():
             value = constant_value(Constant(term), compilation.constant)
@@ -183,9 +183,9 @@ def _cell(
             assert label is not None
             # The label of the query text is told apart by a number, so that no text of a user stands in SQL.
             seed = sql.concat(sql.col(label), sql.text("|"), compilation.constant(term.label))
-            digits = sql.call("replace", sql.cast(sql.TermId(this=seed), "TEXT"), sql.text("-"), sql.text("n"))
+            digits = sql.call("replace", sql.cast(nodes.TermId(this=seed), "TEXT"), sql.text("-"), sql.text("n"))
             text = sql.concat(sql.text("_:c"), digits)
-            return _Cell(sql.TermId(this=text), text.copy(), sql.cast(sql.num(Kind.BLANK), "TINYINT"))
+            return _Cell(nodes.TermId(this=text), text.copy(), sql.cast(sql.num(Kind.BLANK), "TINYINT"))
         case _:
             return _Cell(
                 sql.cast(sql.NULL.copy(), "BIGINT"),
@@ -199,9 +199,9 @@ def _labelled(compilation: Compilation, solutions: Relation, salt: str) -> tuple
     identity = row_identity(solutions)
     ordinal = sql.window(exp.RowNumber(), [sql.col(name) for name in identity] or [sql.num(0)], [sql.num(0)])
     parts: list[Sql] = [compilation.constant(salt)]
-    if isinstance(solutions.validity, Ranks):
-        parts.append(instant_name(solutions.validity))
-    for variable in sorted(solutions.forms):
+    if isinstance(solutions.validity, RankInterval):
+        parts.append(report_name(solutions.validity))
+    for variable in sorted(solutions.layouts):
         written = sql.cast(solutions.part(variable, Part.ID), "TEXT")
         parts.append(sql.coalesce(written, sql.text("-")))
     parts.append(sql.cast(sql.col("n"), "TEXT"))
@@ -215,7 +215,9 @@ def _labelled(compilation: Compilation, solutions: Relation, salt: str) -> tuple
     return compilation.step(solutions, query, "solutions"), "solution"
 
 
-def described(compilation: Compilation, compile_: Compile, resources: Relation, resource: Variable) -> Relation:
+def describe_resources(
+    compilation: Compilation, compile_: PatternCompiler, resources: Relation, resource: Variable
+) -> Relation:
     """Return the concise bounded description of each resource (A13): its triples, and those of blank nodes in them.
 
     What is described is what the query can see: the static default graph and all its windows.
@@ -229,9 +231,9 @@ def described(compilation: Compilation, compile_: Compile, resources: Relation, 
     resources = compilation.keep(resources)
     start = _view(resources, resource, near)
     first = distinct(compilation, join(compilation, start, edges, wanted))
-    reached = Paths(compilation, compile_, scope).closure(first, edges, near, far)
-    given = renamed(compilation, resources, resource, SUBJECT)
-    nodes = union(compilation, given, renamed(compilation, reached, far, SUBJECT), {SUBJECT: _TERM})
+    reached = PathCompiler(compilation, compile_, scope).closure(first, edges, near, far)
+    given = rename_variable(compilation, resources, resource, SUBJECT)
+    nodes = union(compilation, given, rename_variable(compilation, reached, far, SUBJECT), {SUBJECT: _TERM})
     nodes = distinct(compilation, nodes)
     terms: Demand = {SUBJECT: _TERM, PREDICATE: _TERM, OBJECT: _TERM}
     triples = compile_(compilation, _everything(compilation, SUBJECT, PREDICATE, OBJECT), scope, terms)
@@ -254,17 +256,17 @@ def _everything(compilation: Compilation, subject: Variable, predicate: Variable
 def _view(rows: Relation, variable: Variable, seen_as: Variable) -> Relation:
     return replace(
         rows,
-        forms={seen_as: rows.forms[variable]},
+        layouts={seen_as: rows.layouts[variable]},
         names={seen_as: rows.names[variable]},
         certain=frozenset({seen_as}) if variable in rows.certain else frozenset(),
     )
 
 
-def renamed(compilation: Compilation, rows: Relation, variable: Variable, new: Variable) -> Relation:
+def rename_variable(compilation: Compilation, rows: Relation, variable: Variable, new: Variable) -> Relation:
     """Return one variable of the rows under another name."""
     view = _view(rows, variable, new)
     stem = compilation.stem(new)
-    names = zip(view.columns(new), form_columns(stem, view.forms[new]), strict=True)
+    names = zip(view.columns(new), layout_columns(stem, view.layouts[new]), strict=True)
     columns = [sql.alias(sql.col(old), name) for old, name in names]
     kept = [sql.col(name) for name in (*rows.keys, *rows.validity.columns)]
     query = sql.from_(sql.select(*kept, *columns), rows.name)

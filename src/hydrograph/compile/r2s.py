@@ -8,18 +8,18 @@ from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
+from hydrograph.compile.compilation import Compilation
 from hydrograph.compile.program import SortKey
-from hydrograph.compile.relation import Always, Ranks, Relation
-from hydrograph.compile.scope import over_domain
+from hydrograph.compile.rank_expansion import at_evaluated_ranks
+from hydrograph.compile.relation import Always, RankInterval, Relation
 from hydrograph.compile.sql import Sql
 
 
-def reported(compilation: Compilation, inner: Relation, order: tuple[SortKey, ...] = ()) -> Relation:
+def stamp_answer(compilation: Compilation, inner: Relation, order: tuple[SortKey, ...] = ()) -> Relation:
     """Return rows stamped with ranks: static ones are valid at every rank that is evaluated."""
     keyed = compilation.inputs.keys or compilation.ranked is not None
     if isinstance(inner.validity, Always) and keyed and not order:
-        return over_domain(compilation, inner)
+        return at_evaluated_ranks(compilation, inner)
     columns = [sql.col(name) for name in (*inner.all_columns(), *(key.column for key in order))]
     if isinstance(inner.validity, Always):
         columns += [sql.alias(_first(compilation), "lo"), sql.alias(compilation.rank_behind(), "hi")]
@@ -31,15 +31,17 @@ def _first(compilation: Compilation) -> Sql:
     return sql.parameter("k_from") if compilation.ranked is None else sql.cast(sql.num(0), "BIGINT")
 
 
-def differences(compilation: Compilation, inner: Relation, operator: StreamOperator, *, as_set: bool) -> Relation:
+def stream_differences(
+    compilation: Compilation, inner: Relation, operator: StreamOperator, *, as_set: bool
+) -> Relation:
     """Return each row that enters (Istream) or leaves (Dstream) at report `r`, `m` times.
 
     "Emit rows at their start" would be wrong: a row that ends where an equal one begins must cancel. The chunk is no
     key here, because rows were cut at its borders and have to cancel across them.
     """
-    assert isinstance(inner.validity, Ranks)
+    assert isinstance(inner.validity, RankInterval)
     keys = tuple(key for key in inner.keys if key != "chunk")
-    names = [*keys, *(name for variable in inner.forms for name in inner.columns(variable))]
+    names = [*keys, *(name for variable in inner.layouts for name in inner.columns(variable))]
     signs = exp.Explode(this=exp.Array(expressions=[sql.num(1), sql.num(-1)]))
     stamps = [sql.col(name) for name in inner.validity.columns]
     signed = sql.from_(sql.select(*[sql.col(name) for name in names], *stamps, sql.alias(signs, "d")), inner.name)
@@ -65,7 +67,7 @@ def differences(compilation: Compilation, inner: Relation, operator: StreamOpera
     if compilation.ranked is None:
         within.append(sql.at_least(sql.col("r"), sql.parameter("r_from")))
     query = query.where(*within, copy=False)
-    relation = Relation(inner.name, inner.forms, inner.certain, keys, Always(), inner.names)
+    relation = Relation(inner.name, inner.layouts, inner.certain, keys, Always(), inner.names)
     return compilation.step(relation, query, operator.value)
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.terms import Variable
@@ -43,19 +44,19 @@ def null_part(part: Part) -> Sql:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedLayout:
     """A term of the data: the parts that were asked for."""
 
     parts: Parts
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerLayout:
     """A computed xsd:integer that fits BIGINT, such as a count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLayout:
     """A computed number whose type the data decides: its kind, a double for floats and doubles, else a decimal."""
 
     exact: bool = False
@@ -63,24 +64,24 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class BooleanLayout:
     """A computed xsd:boolean: one BOOLEAN column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class StringLayout:
     """A computed string: its lexical form, and its language tag where it may have one (NULL: a simple string)."""
 
     tagged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class General:
+class GeneralLayout:
     """A computed term of any kind: canonical text, kind, and its number if it is one; the id is made of the text."""
 
 
-Form: TypeAlias = Encoded | Whole | Number | Truth | Text | General
-"""How a term stands in columns; `form_columns` names them, `form_types` types them, `part_of` reads any part of it.
+TermLayout: TypeAlias = EncodedLayout | IntegerLayout | NumberLayout | BooleanLayout | StringLayout | GeneralLayout
+"""How a term stands in columns; `layout_columns` names them, `layout_types` types them, `part_of` reads any part of it.
 
 A term is unbound where its columns are NULL: every part is NULL then.
 """
@@ -94,14 +95,14 @@ class Always:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
+class RankInterval:
     """Validity of a row: the report ranks `[lo, hi)` (S15, S18)."""
 
     lo: str = "lo"
     hi: str = "hi"
     instants: str | None = None
     """The step that says which instant a rank is; None where the reports form a grid."""
-    told: bool = False
+    has_report_columns: bool = False
     """Whether the rows carry what that step says, as `report_t` and `report_name`, see `slices.by_rank`."""
 
     @property
@@ -110,41 +111,41 @@ class Ranks:
         return (self.lo, self.hi)
 
 
-Validity: TypeAlias = Always | Ranks
+Validity: TypeAlias = Always | RankInterval
 
 
 REPORT_FIRST, REPORT_STEP = "report_first", "report_step"
 """Parameters of a program whose reports form a grid: the instant of rank 0 and the distance of two, in ms (S28)."""
 
 
-def instant_of(validity: Ranks) -> Sql:
+def report_time(validity: RankInterval) -> Sql:
     """Return the time of the report at which a row is valid, which must be one."""
     if validity.instants is not None:
-        return _looked_up(validity, "t")
+        return _report_column(validity, "t")
     first, step = (sql.cast(sql.parameter(name), "BIGINT") for name in (REPORT_FIRST, REPORT_STEP))
     return sql.add(first, sql.multiply(sql.col(validity.lo), step))
 
 
-def instant_name(validity: Ranks) -> Sql:
+def report_name(validity: RankInterval) -> Sql:
     """Return a text that names the report at which a row is valid, the same in every replay."""
     if validity.instants is not None:
-        return _looked_up(validity, "name")
+        return _report_column(validity, "name")
     step = sql.multiply(sql.col(validity.lo), sql.parameter(REPORT_STEP))
     return sql.cast(sql.add(sql.parameter(REPORT_FIRST), step), "TEXT")
 
 
-def _looked_up(validity: Ranks, column: str) -> Sql:
+def _report_column(validity: RankInterval, column: str) -> Sql:
     assert validity.instants is not None
-    if validity.told:  # Spark knows no subquery where a name is bound inside an expression
+    if validity.has_report_columns:  # Spark knows no subquery where a name is bound inside an expression
         return sql.col(f"report_{column}")
     found = sql.from_(sql.select(exp.Max(this=sql.col(column, "i"))), validity.instants, "i")
     return exp.Subquery(this=found.where(sql.equal(sql.col("r", "i"), sql.col(validity.lo)), copy=False))
 
 
-def overlap(left: Validity, right: Validity, left_name: str, right_name: str) -> list[Sql]:
+def overlap_conditions(left: Validity, right: Validity, left_name: str, right_name: str) -> list[Sql]:
     """Return the conditions under which a row of each side are valid together (S20)."""
     match left, right:
-        case Ranks(), Ranks():
+        case RankInterval(), RankInterval():
             return [
                 sql.less(sql.col(left.lo, left_name), sql.col(right.hi, right_name)),
                 sql.less(sql.col(right.lo, right_name), sql.col(left.hi, left_name)),
@@ -153,14 +154,14 @@ def overlap(left: Validity, right: Validity, left_name: str, right_name: str) ->
             return []
 
 
-def intersect(left: Validity, right: Validity, left_name: str, right_name: str) -> tuple[Validity, list[Sql]]:
+def intersect_validity(left: Validity, right: Validity, left_name: str, right_name: str) -> tuple[Validity, list[Sql]]:
     """Return the validity of two rows together, and the columns that carry it (S20)."""
     match left, right:
-        case Ranks(), Ranks():
+        case RankInterval(), RankInterval():
             lo = sql.greatest(sql.col(left.lo, left_name), sql.col(right.lo, right_name))
             hi = sql.least(sql.col(left.hi, left_name), sql.col(right.hi, right_name))
-            return Ranks(instants=left.instants), [sql.alias(lo, "lo"), sql.alias(hi, "hi")]
-        case Ranks(), Always():
+            return RankInterval(instants=left.instants), [sql.alias(lo, "lo"), sql.alias(hi, "hi")]
+        case RankInterval(), Always():
             return left, [sql.col(column, left_name) for column in left.columns]
         case _:
             return right, [sql.col(column, right_name) for column in right.columns]
@@ -171,7 +172,7 @@ class Relation:
     """A named step of the program and what its rows are."""
 
     name: str
-    forms: Mapping[Variable, Form]
+    layouts: Mapping[Variable, TermLayout]
     certain: frozenset[Variable]
     """The variables that are bound in every row; only the others pay for NULL in joins."""
     keys: tuple[str, ...]
@@ -182,58 +183,58 @@ class Relation:
 
     def column(self, variable: Variable, part: Part) -> str:
         """Return the name of the column that holds `part`."""
-        return column_name(self.names[variable], self.forms[variable], part)
+        return column_name(self.names[variable], self.layouts[variable], part)
 
     def columns(self, variable: Variable) -> list[str]:
         """Return all columns of a variable."""
-        return form_columns(self.names[variable], self.forms[variable])
+        return layout_columns(self.names[variable], self.layouts[variable])
 
     def all_columns(self) -> list[str]:
         """Return every column: hidden keys, variables, validity."""
-        variables = [column for variable in self.forms for column in self.columns(variable)]
+        variables = [column for variable in self.layouts for column in self.columns(variable)]
         return [*self.keys, *variables, *self.validity.columns]
 
     def part(self, variable: Variable, part: Part, table: str | None = None) -> Sql:
         """Return the expression for a part of a variable's term."""
-        return part_of(self.forms[variable], self.names[variable], part, table)
+        return part_of(self.layouts[variable], self.names[variable], part, table)
 
     def renamed(self, name: str) -> Relation:
         """Return the same rows under another name."""
         return replace(self, name=name)
 
 
-def form_columns(stem: str, form: Form) -> list[str]:
-    """Return the columns in which a term of this form stands."""
-    return [stem + suffix for suffix in form_types(form)]
+def layout_columns(stem: str, layout: TermLayout) -> list[str]:
+    """Return the columns in which a term of this layout stands."""
+    return [stem + suffix for suffix in layout_types(layout)]
 
 
-def form_types(form: Form) -> dict[str, str]:
-    """Return the SQL type of each column of a form, by the suffix that follows the stem in its name."""
-    match form:
-        case Encoded(parts):
+def layout_types(layout: TermLayout) -> dict[str, str]:
+    """Return the SQL type of each column of a layout, by the suffix that follows the stem in its name."""
+    match layout:
+        case EncodedLayout(parts):
             return {_suffix(part): _TYPES[part] for part in Part if part in parts}
-        case Whole():
+        case IntegerLayout():
             return {"_int": "BIGINT"}
-        case Number():
+        case NumberLayout():
             return {_suffix(part): _TYPES[part] for part in (Part.KIND, Part.NUMBER, Part.DECIMAL)}
-        case Truth():
+        case BooleanLayout():
             return {"_bool": "BOOLEAN"}
-        case Text(tagged):
+        case StringLayout(tagged):
             return {"_lex": "TEXT", "_lang": "TEXT"} if tagged else {"_lex": "TEXT"}
-        case General():
+        case GeneralLayout():
             return {_suffix(part): _TYPES[part] for part in Part if part is not Part.ID}
 
 
-def column_name(stem: str, form: Form, part: Part) -> str:
+def column_name(stem: str, layout: TermLayout, part: Part) -> str:
     """Return the column of one part, or for computed terms the column it is made of."""
-    match form:
-        case Whole():
+    match layout:
+        case IntegerLayout():
             return f"{stem}_int"
-        case Truth():
+        case BooleanLayout():
             return f"{stem}_bool"
-        case Text():
+        case StringLayout():
             return f"{stem}_lex"
-        case Encoded() | Number() | General():
+        case EncodedLayout() | NumberLayout() | GeneralLayout():
             return stem + _suffix(part)
 
 
@@ -241,32 +242,32 @@ def _suffix(part: Part) -> str:
     return "" if part is Part.ID else f"_{part.value}"
 
 
-def part_of(form: Form, stem: str, part: Part, table: str | None = None) -> Sql:
+def part_of(layout: TermLayout, stem: str, part: Part, table: str | None = None) -> Sql:
     """Return a part of a term, computed where it does not stand in a column."""
-    match form:
-        case Encoded(parts):
+    match layout:
+        case EncodedLayout(parts):
             assert part in parts, f"{part} of {stem} was not asked for"
-            return sql.col(column_name(stem, form, part), table)
-        case Whole():
+            return sql.col(column_name(stem, layout, part), table)
+        case IntegerLayout():
             return _part_of_whole(sql.col(f"{stem}_int", table), part)
-        case Number(exact):
+        case NumberLayout(exact):
             return _part_of_number(stem, part, table, exact=exact)
-        case Truth():
-            return truth_part(sql.col(f"{stem}_bool", table), part)
-        case Text(tagged):
+        case BooleanLayout():
+            return boolean_part(sql.col(f"{stem}_bool", table), part)
+        case StringLayout(tagged):
             language = sql.col(f"{stem}_lang", table) if tagged else None
             return string_part(sql.col(f"{stem}_lex", table), language, part)
-        case General():
+        case GeneralLayout():
             if part is Part.ID:
-                return sql.TermId(this=sql.col(f"{stem}_text", table))
-            return sql.col(column_name(stem, form, part), table)
+                return nodes.TermId(this=sql.col(f"{stem}_text", table))
+            return sql.col(column_name(stem, layout, part), table)
 
 
-def truth_part(value: Sql, part: Part) -> Sql:
+def boolean_part(value: Sql, part: Part) -> Sql:
     """Return a part of a computed boolean."""
     match part:
         case Part.ID:
-            return sql.TermId(this=truth_part(value, Part.TEXT))
+            return nodes.TermId(this=boolean_part(value, Part.TEXT))
         case Part.TEXT:
             texts = (_literal(sql.text(lexical), "boolean") for lexical in ("true", "false"))
             return sql.when((value, next(texts)), (sql.negate(value.copy()), next(texts)))
@@ -280,7 +281,7 @@ def string_part(lexical: Sql, language: Sql | None, part: Part) -> Sql:
     """Return a part of a computed string; `language` is None where it has none, NULL in rows that have none."""
     match part:
         case Part.ID:
-            return sql.TermId(this=string_part(lexical, language, Part.TEXT))
+            return nodes.TermId(this=string_part(lexical, language, Part.TEXT))
         case Part.TEXT:
             quoted = sql.concat(sql.text('"'), escaped(lexical), sql.text('"'))
             if language is None:
@@ -315,7 +316,7 @@ def _kind_where(condition: Sql, kind: Kind) -> Sql:
 def _part_of_whole(value: Sql, part: Part) -> Sql:
     match part:
         case Part.ID:
-            return sql.TermId(this=_part_of_whole(value, Part.TEXT))
+            return nodes.TermId(this=_part_of_whole(value, Part.TEXT))
         case Part.TEXT:
             return _literal(sql.cast(value, "TEXT"), "integer")
         case Part.KIND:
@@ -332,13 +333,13 @@ def _part_of_number(stem: str, part: Part, table: str | None, *, exact: bool) ->
         case Part.KIND:
             return kind
         case Part.NUMBER:
-            rounded = sql.DecimalDouble(this=sql.col(f"{stem}_dec", table))
+            rounded = nodes.DecimalDouble(this=sql.col(f"{stem}_dec", table))
             return sql.when((sql.not_null(kind), sql.coalesce(sql.col(f"{stem}_num", table), rounded)))
         case Part.DECIMAL:
             exact_kind = sql.one_of(kind, (Kind.INTEGER, Kind.DECIMAL))
             return sql.when((exact_kind, sql.col(f"{stem}_dec", table)))
         case Part.ID:
-            return sql.TermId(this=_part_of_number(stem, Part.TEXT, table, exact=exact))
+            return nodes.TermId(this=_part_of_number(stem, Part.TEXT, table, exact=exact))
         case Part.TEXT:
             double = None if exact else sql.col(f"{stem}_num", table)
             return number_text(kind, double, sql.col(f"{stem}_dec", table))
@@ -346,14 +347,14 @@ def _part_of_number(stem: str, part: Part, table: str | None, *, exact: bool) ->
 
 def number_text(kind: Sql, double: Sql | None, decimal: Sql) -> Sql:
     """Return the canonical text of a computed number; `double` is None where it can't be one."""
-    plain = sql.DecimalText(this=decimal)
+    plain = nodes.DecimalText(this=decimal)
     texts = [
         (_is(kind, Kind.INTEGER), _literal(plain, "integer")),
         (_is(kind, Kind.DECIMAL), _literal(plain.copy(), "decimal")),
     ]
     if double is not None:
-        inexact = sql.DoubleText(this=double)
-        texts.append((_is(kind, Kind.FLOAT), _literal(sql.SingleText(this=double.copy()), "float")))
+        inexact = nodes.DoubleText(this=double)
+        texts.append((_is(kind, Kind.FLOAT), _literal(nodes.SingleText(this=double.copy()), "float")))
         texts.append((_is(kind, Kind.DOUBLE), _literal(inexact, "double")))
     return sql.when(*texts)
 
@@ -364,3 +365,26 @@ def _is(kind: Sql, wanted: Kind) -> Sql:
 
 def _literal(lexical: Sql, datatype: str) -> Sql:
     return sql.concat(sql.text('"'), lexical, sql.text(f'"^^<{XSD}{datatype}>'))
+
+
+def prune_parts(relation: Relation, demand: Demand) -> Relation:
+    """Return the relation without the columns nobody reads any more."""
+    layouts: dict[Variable, TermLayout] = {}
+    for variable, layout in relation.layouts.items():
+        parts = demand.get(variable, frozenset())
+        if isinstance(layout, EncodedLayout):
+            layouts[variable] = EncodedLayout(layout.parts & parts)
+        else:
+            layouts[variable] = layout if parts else EncodedLayout(parts)
+    return replace(relation, layouts=layouts)
+
+
+def project(relation: Relation, kept: tuple[Variable, ...]) -> Relation:
+    """Return the relation with these variables in scope and no others."""
+    layouts = {variable: relation.layouts[variable] for variable in kept if variable in relation.layouts}
+    return replace(relation, layouts=layouts, certain=relation.certain & frozenset(kept))
+
+
+def select_columns(relation: Relation) -> list[Sql]:
+    """Return all columns of a relation for a SELECT, which can't be without any."""
+    return [sql.col(name) for name in relation.all_columns()] or [sql.alias(sql.num(1), "one")]

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from hydrograph.algebra.nodes import Pattern
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation, Inputs
+from hydrograph.compile.compilation import Compilation
 from hydrograph.compile.graphs import MergedGraph, NamedGraph, NamedGraphs, graph_names
+from hydrograph.compile.inputs import Inputs, StaticInput, StreamInput
 from hydrograph.compile.joins import join
-from hydrograph.compile.program import StaticInput, StreamInput
-from hydrograph.compile.relation import Always, Demand, Part, Ranks, Relation
+from hydrograph.compile.relation import Always, Demand, Relation
 from hydrograph.rdf.terms import Variable
 
 Source: TypeAlias = StreamInput | StaticInput | NamedGraph | NamedGraphs | MergedGraph | None
@@ -54,59 +54,42 @@ class Scope:
         return replace(self, seen=self.seen & frozenset(kept), bound=self.bound & frozenset(kept), loose=loose)
 
 
-Compile: TypeAlias = Callable[[Compilation, Pattern, Scope, Demand], Relation]
+PatternCompiler: TypeAlias = Callable[[Compilation, Pattern, Scope, Demand], Relation]
 """Compiles a pattern inside another."""
 
 
-def unit(compilation: Compilation) -> Relation:
+def unit_relation(compilation: Compilation) -> Relation:
     """Return the one solution that binds nothing."""
     name = compilation.let(sql.select(sql.alias(sql.num(1), "one")), "unit")
     return Relation(name, {}, frozenset(), (), Always(), {})
 
 
-def base(compilation: Compilation, scope: Scope) -> Relation | None:
+def scope_keys(compilation: Compilation, scope: Scope) -> Relation | None:
     """Return one row without variables for each value of the scope's hidden keys; None where it has none."""
     found = None
     if scope.seed is not None:
-        found = replace(scope.seed, forms={}, certain=frozenset(), names={})
+        found = replace(scope.seed, layouts={}, certain=frozenset(), names={})
     if isinstance(scope.source, NamedGraphs):
         names = graph_names(compilation, scope.source, None, {})
         found = names if found is None else join(compilation, found, names, {})
     return found
 
 
-def completed(compilation: Compilation, scope: Scope, rows: Relation, demand: Demand) -> Relation:
+def add_scope_keys(compilation: Compilation, scope: Scope, rows: Relation, demand: Demand) -> Relation:
     """Return rows that come from no graph with the hidden keys of the scope."""
-    keys = base(compilation, scope)
+    keys = scope_keys(compilation, scope)
     return rows if keys is None else join(compilation, rows, keys, demand)
 
 
-def substituted(compilation: Compilation, scope: Scope, rows: Relation, demand: Demand) -> Relation:
+def substitute_outer(compilation: Compilation, scope: Scope, rows: Relation, demand: Demand) -> Relation:
     """Return the rows of a leaf that agree with the solutions of an EXISTS around it."""
     if scope.seed is None:
         return rows
-    shown = frozenset(rows.forms) & scope.seen
-    return join(compilation, rows, restricted(scope.seed, shown), demand)
+    shown = frozenset(rows.layouts) & scope.seen
+    return join(compilation, rows, restrict(scope.seed, shown), demand)
 
 
-def restricted(rows: Relation, kept: frozenset[Variable]) -> Relation:
+def restrict(rows: Relation, kept: frozenset[Variable]) -> Relation:
     """Return the rows with fewer variables in scope."""
-    forms = {variable: form for variable, form in rows.forms.items() if variable in kept}
-    return replace(rows, forms=forms, certain=rows.certain & kept)
-
-
-def levelled(compilation: Compilation, left: Relation, right: Relation) -> Relation:
-    """Return `left` with intervals if `right` has them: static rows are valid at every evaluated rank."""
-    if isinstance(left.validity, Always) and isinstance(right.validity, Ranks):
-        return over_domain(compilation, left)
-    return left
-
-
-def over_domain(compilation: Compilation, rows: Relation) -> Relation:
-    """Return static rows as rows that are valid at the evaluated ranks, cut into chunks like all others."""
-    return join(compilation, rows, compilation.domain(), all_parts(rows))
-
-
-def all_parts(rows: Relation) -> Demand:
-    """Return the demand for everything the rows have."""
-    return dict.fromkeys(rows.forms, frozenset(Part))
+    layouts = {variable: layout for variable, layout in rows.layouts.items() if variable in kept}
+    return replace(rows, layouts=layouts, certain=rows.certain & kept)

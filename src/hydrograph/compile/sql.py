@@ -4,138 +4,19 @@ Trees are built, never parsed or transpiled: transpiling drops the safety of saf
 No text of a user ever stands in a tree: terms are ids, constants of a text are parameters.
 """
 
-# ruff: noqa: RUF012 -- `arg_types` is how sqlglot's nodes declare their arguments
-
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import count
 from typing import TypeAlias
 
 from sqlglot import exp
 
+from hydrograph.compile import sql_nodes as nodes
+
 Sql: TypeAlias = exp.Expression
-
-
-class FloorDivide(exp.Expression):
-    """Integer division rounded down, exact for every BIGINT (S8); `x / b` in floating point is wrong past 2^53."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class DecimalQuotient(exp.Expression):
-    """DECIMAL(38,18) by a BIGINT above zero, to 18 fraction digits, the rest cut off."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class TermId(exp.Expression):
-    """The 64-bit id of a canonical text: xxhash64 with seed 42."""
-
-    arg_types = {"this": True}
-
-
-class RowHash(exp.Expression):
-    """A 64-bit hash of several texts, NULL included, in their order."""
-
-    arg_types = {"expressions": True}
-
-
-class DecimalText(exp.Expression):
-    """A DECIMAL(38,18) in plain digits without needless zeros, whatever the session's settings."""
-
-    arg_types = {"this": True}
-
-
-class DecimalDouble(exp.Expression):
-    """The double nearest to a DECIMAL(38,18)."""
-
-    arg_types = {"this": True}
-
-
-class DoubleText(exp.Expression):
-    """The canonical text of a double; a kernel, because Java's text of a double depends on its version."""
-
-    arg_types = {"this": True}
-
-
-class SingleText(exp.Expression):
-    """The canonical text of a number of single precision, as few digits as tell it apart; a kernel."""
-
-    arg_types = {"this": True}
-
-
-class KernelCall(exp.Expression):
-    """A call of one of the runtime's kernels, by its name."""
-
-    arg_types = {"this": True, "expressions": True}
-
-
-class WholeQuotient(exp.Expression):
-    """The quotient of two BIGINT that are not negative, rounded down."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class FoldDoubles(exp.Expression):
-    """The sum of an array of doubles, smallest first, so that it does not depend on the order of arrival."""
-
-    arg_types = {"this": True}
-
-
-class CollectList(exp.Expression):
-    """All values of the group that are not NULL, as an array; empty where there is none."""
-
-    arg_types = {"this": True}
-
-
-class JoinTexts(exp.Expression):
-    """The field `joined` of an array of structs, sorted by all fields, joined by a separator."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class Points(exp.Expression):
-    """The `expressions`, each once, one row each; all whole numbers from `this` to `to` where `every` holds."""
-
-    arg_types = {"this": True, "to": True, "every": True, "expressions": True}
-
-
-class RankRange(exp.Expression):
-    """The ranks `this <= k < expression`, one row each (a generator in a select list)."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class SafeSum(exp.Expression):
-    """A sum of decimals that is NULL where it overflows."""
-
-    arg_types = {"this": True}
-
-
-class DecimalHead(exp.Expression):
-    """How many times 10^10 lies in a DECIMAL(38,18), toward zero, as BIGINT."""
-
-    arg_types = {"this": True}
-
-
-class DecimalTail(exp.Expression):
-    """What `DecimalHead` leaves of a DECIMAL(38,18)."""
-
-    arg_types = {"this": True}
-
-
-class DecimalTotal(exp.Expression):
-    """The DECIMAL(38,18) of which `this` is a sum of tails and `expression` one of heads; NULL from 10^20 on."""
-
-    arg_types = {"this": True, "expression": True}
-
-
-class SafeCast(exp.Expression):
-    """A cast that gives NULL where the value does not fit."""
-
-    arg_types = {"this": True, "to": True}
 
 
 NULL = exp.Null()
@@ -180,7 +61,7 @@ def cast(value: Sql, to: str) -> Sql:
 
 def safe_cast(value: Sql, to: str) -> Sql:
     """Return a cast that gives NULL where the value does not fit."""
-    return SafeCast(this=value, to=_type(to).copy())
+    return nodes.SafeCast(this=value, to=_type(to).copy())
 
 
 @cache
@@ -262,9 +143,9 @@ def paren(value: Sql) -> Sql:
 
 def _wrap(value: Sql) -> Sql:
     """Return the value in parentheses where an operator beside it could bind more tightly."""
-    loose = isinstance(value, exp.Binary | exp.Unary | exp.Predicate | FloorDivide | WholeQuotient) and not isinstance(
-        value, exp.Paren
-    )
+    loose = isinstance(
+        value, exp.Binary | exp.Unary | exp.Predicate | nodes.FloorDivide | nodes.WholeQuotient
+    ) and not isinstance(value, exp.Paren)
     return paren(value) if loose else value
 
 
@@ -290,12 +171,12 @@ def minus(value: Sql) -> Sql:
 
 def floor_divide(value: Sql, by: int) -> Sql:
     """Return `value / by` rounded down."""
-    return FloorDivide(this=value, expression=num(by))
+    return nodes.FloorDivide(this=value, expression=num(by))
 
 
 def whole_quotient(value: Sql, by: int) -> Sql:
     """Return `value / by` rounded down, for a BIGINT that is not negative: shorter than `floor_divide`."""
-    return WholeQuotient(this=_wrap(value), expression=num(by))
+    return nodes.WholeQuotient(this=_wrap(value), expression=num(by))
 
 
 def greatest(*values: Sql) -> Sql:
@@ -332,7 +213,7 @@ def member(value: Sql, name: str) -> Sql:
 
 def kernel(name: str, *arguments: Sql) -> Sql:
     """Return a call of a kernel."""
-    return KernelCall(this=name, expressions=list(arguments))
+    return nodes.KernelCall(this=name, expressions=list(arguments))
 
 
 def concat(*values: Sql) -> Sql:
@@ -376,3 +257,58 @@ def table(source: str, name: str | None = None) -> exp.Table:
     """Return `source [AS name]`; built, because sqlglot's own function parses the name."""
     alias = exp.TableAlias(this=exp.to_identifier(name)) if name else None
     return exp.Table(this=exp.to_identifier(source), alias=alias)
+
+
+_KEYS = count()
+_SMALL = 8
+_LARGE = nodes.DecimalProduct | nodes.DecimalQuotient | nodes.DecimalText | nodes.DoubleQuotient | nodes.RoundDouble
+_WRITTEN_LARGE = 30
+
+
+def let(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
+    """Return `body(value)` for a body that mentions its argument several times, without repeating a large value.
+
+    A kernel can't stand in a lambda of Spark: around one, the value is repeated.
+    """
+    return body(value) if size(value) <= _SMALL else bind(value, body)
+
+
+def size(tree: Sql) -> int:
+    """Return about how many nodes a target sees; some of ours are written as many."""
+    return sum(_WRITTEN_LARGE if isinstance(node, _LARGE) else 1 for node in tree.walk())
+
+
+def bind(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
+    """Return `body(value)` as `let` does, for a value that takes long to compute although it is short to write."""
+    key = next(_KEYS)
+    inner = body(nodes.LetName(key=key))
+    if any(_is_kernel(node) for node in inner.walk()):
+        return body(value)
+    return nodes.LetIn(this=value, expression=inner, key=key)
+
+
+def pair(left: Sql, right: Sql, read: Callable[[Sql], Sql], body: Callable[[Sql, Sql], Sql]) -> Sql:
+    """Return `body(read(left), read(right))` with `read` written only once; it must not call a kernel."""
+    key = next(_KEYS)
+    both = nodes.MapItems(expressions=[left, right], expression=read(nodes.LetName(key=key)), key=key)
+    return bind(both, lambda items: body(*(nodes.ArrayItem(this=items.copy(), index=index) for index in (0, 1))))
+
+
+def _is_kernel(node: exp.Expr) -> bool:
+    if isinstance(node, nodes.Matches):
+        return node.args.get("safe") is False
+    return isinstance(
+        node,
+        nodes.KernelCall
+        | nodes.DoubleText
+        | nodes.SingleText
+        | nodes.DoubleString
+        | nodes.TextDigest
+        | nodes.ChangeCase
+        | nodes.TermId,
+    )
+
+
+def flag(condition: Sql) -> Sql:
+    """Return 1 where the condition holds, else 0."""
+    return when((condition, num(1)), otherwise=num(0))

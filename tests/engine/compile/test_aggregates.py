@@ -8,8 +8,8 @@ import pytest
 
 from hydrograph.algebra.nodes import Group
 from hydrograph.algebra.walk import subpatterns
-from hydrograph.compile import extremes
-from hydrograph.compile.print import Target
+from hydrograph.compile import group
+from hydrograph.compile.printers import Target
 from hydrograph.language import parse
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
@@ -27,7 +27,7 @@ def has_extreme(case: Case) -> bool:
 
 
 def test_the_dyadic_cover_equals_the_oracle(monkeypatch: pytest.MonkeyPatch, local: Local) -> None:
-    monkeypatch.setattr(extremes, "SMALL_OVERLAP", 0)
+    monkeypatch.setattr(group, "SMALL_OVERLAP", 0)
     tried = 0
     for seed in count(FIRST_SEED):
         case = random_case(seed, FULL if seed % 3 else BASIC)

@@ -13,14 +13,14 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from hydrograph.compile.print import Target, print_sql
-from hydrograph.compile.program import read
+from hydrograph.compile.program import select_all
 from hydrograph.language import parse
 from hydrograph.rdf.encoding import Encoded, encode
 from hydrograph.rdf.terms import Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_INTEGER
-from hydrograph.runtime import replay
-from hydrograph.runtime.placement.executor import drive
+from hydrograph.runtime import report_ranks as replay
+from hydrograph.runtime.placement import Parameters
+from hydrograph.runtime.placement.executor import execute
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.streams.schema import EVENTS
@@ -84,6 +84,20 @@ def table(day: Day) -> pa.Table:
     return pa.table([column(name) for name in EVENTS.names], EVENTS)
 
 
+class FewRows:
+    """A placement that checks how many rows each query returns."""
+
+    def __init__(self, placed: Local) -> None:
+        """Check the queries of one placement."""
+        self.placed = placed
+        self.store = placed.store
+
+    def query(self, text: str, parameters: Parameters) -> pa.Table:
+        found = self.placed.query(text, parameters)
+        assert found.num_rows < MOST_ROWS
+        return found
+
+
 def runs(day: Day, columns: str, pattern: str) -> list[dict[str, object]]:
     """Return the runs of answers, in order; no step may have more rows than a few for each event."""
     planned = plan(parse(HEAD.format(columns, pattern)), RSPQL, 0)
@@ -95,15 +109,9 @@ def runs(day: Day, columns: str, pattern: str) -> list[dict[str, object]]:
             local.add_table(stream.name, table(day))
         assert program.domain is not None
         local.add_table(program.domain, replay.domain_table(replay.domain(None, ranks), None))
-        given = {**replay.parameters(planned, program, ranks), **program.constants}
-
-        def run(query: object) -> pa.Table:
-            found = local.query(print_sql(query, Target.DUCKDB), given)  # type: ignore[arg-type]
-            assert found.num_rows < MOST_ROWS
-            return found
-
-        kept = drive(program, run, local._keep)
-        return list(run(program.query(read(program.answer), kept)).sort_by("lo").to_pylist())
+        prepared = local.prepare(program, [select_all(program.answer)])
+        (found,) = execute(prepared, FewRows(local), replay.parameters(planned, program, ranks))
+        return list(found.sort_by("lo").to_pylist())
 
 
 def at(found: list[dict[str, object]], rank: int) -> dict[str, object]:

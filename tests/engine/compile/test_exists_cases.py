@@ -26,11 +26,11 @@ from hydrograph.algebra.nodes import (
     Window,
 )
 from hydrograph.algebra.queries import Select, StreamOperator
+from hydrograph.algebra.walk import visible_variables
 from hydrograph.rdf.terms import Literal, Variable
 from hydrograph.rdf.vocab import XSD_INTEGER
 from hydrograph.runtime.placement.local import Local
 from hydrograph_gauge.oracle.compare import compare_reports
-from hydrograph_gauge.oracle.prepare import in_scope
 from tests.support.random_cases import FULL, Case, random_case, shrink
 from tests.support.random_data import random_bgp, random_condition
 from tests.support.replay_adapter import answer
@@ -58,7 +58,7 @@ def minus_of_optional(rng: Random, outer: Pattern) -> Pattern:
 
 def minus_in_subquery(rng: Random, outer: Pattern) -> Pattern:
     inner = minus(rng, outer)
-    return Join(random_bgp(rng, (1,)), Project(inner, in_scope(inner)[:1]))
+    return Join(random_bgp(rng, (1,)), Project(inner, visible_variables(inner)[:1]))
 
 
 def union(rng: Random, outer: Pattern) -> Pattern:
@@ -69,7 +69,7 @@ def union(rng: Random, outer: Pattern) -> Pattern:
 def subquery(rng: Random, outer: Pattern) -> Pattern:
     del outer
     first, second = random_bgp(rng, (1, 1, 2)), random_bgp(rng, (1,))
-    return Join(first, Distinct(Project(second, in_scope(second)[:1])))
+    return Join(first, Distinct(Project(second, visible_variables(second)[:1])))
 
 
 def nested(rng: Random, outer: Pattern) -> Pattern:
@@ -80,14 +80,14 @@ def nested(rng: Random, outer: Pattern) -> Pattern:
 def limit(rng: Random, outer: Pattern) -> Pattern:
     del outer
     first = random_bgp(rng, (1, 1, 2))
-    names = in_scope(first)
+    names = visible_variables(first)
     return Slice(Project(OrderBy(first, tuple(Order(Reference(name)) for name in names)), names), 0, 1)
 
 
 def group(rng: Random, outer: Pattern) -> Pattern:
     del outer
     first, counted, output = random_bgp(rng, (1, 1, 2)), Variable(".a0"), Variable("z")
-    keys = in_scope(first)[:1]
+    keys = visible_variables(first)[:1]
     grouped = Group(first, keys, ((counted, Aggregate("COUNT", None)),), implicit=not keys)
     many = Filter(Compare(">", Reference(counted), _ONE), grouped)
     return Project(Extend(many, output, Reference(counted)), (*keys, output))
@@ -95,7 +95,7 @@ def group(rng: Random, outer: Pattern) -> Pattern:
 
 def bind(rng: Random, outer: Pattern) -> Pattern:
     first = random_bgp(rng, (1, 1, 2))
-    value = Calculate("+", Reference(rng.choice(in_scope(outer) or (Variable("a"),))), _ONE)
+    value = Calculate("+", Reference(rng.choice(visible_variables(outer) or (Variable("a"),))), _ONE)
     return Filter(random_condition(rng, Join(outer, first), FULL), Extend(first, Variable("z"), value))
 
 
@@ -119,7 +119,7 @@ def asking(seed: int, draw: Draw) -> Case:
     if rng.random() < 0.3:
         outer = LeftJoin(outer, random_bgp(rng, (1,)))
     asked = Filter(Exists(draw(rng, outer), negated=rng.random() < 0.5), outer)
-    columns = in_scope(outer) or (Variable("a"),)
+    columns = visible_variables(outer) or (Variable("a"),)
     query = replace(
         case.query,
         form=Select(columns),

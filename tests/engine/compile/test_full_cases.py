@@ -16,10 +16,10 @@ import pytest
 
 from hydrograph.algebra.nodes import TemplateTerm
 from hydrograph.algebra.queries import Ask, Construct, TemplateTriple
+from hydrograph.algebra.walk import visible_variables
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 from hydrograph.runtime.placement.local import Local
-from hydrograph_gauge.oracle.compare import Mismatch, compare_reports
-from hydrograph_gauge.oracle.prepare import in_scope
+from hydrograph_gauge.oracle.compare import ReportDifference, compare_reports
 from tests.support.random_cases import FULL, Case, random_case, random_stream, shrink
 from tests.support.random_data import Shape
 from tests.support.replay_adapter import answer, answer_many, in_one_range
@@ -36,7 +36,7 @@ def local() -> Iterator[Local]:
         yield placed
 
 
-def differences(case: Case, local: Local) -> list[Mismatch]:
+def differences(case: Case, local: Local) -> list[ReportDifference]:
     return compare_reports(case.expected(), answer(case, chunk_windows=chunk_windows(case), placed=local))
 
 
@@ -84,7 +84,7 @@ def test_every_operator_equals_the_oracle(block: int, local: Local) -> None:
 
 def templated(case: Case, rng: Random) -> Case:
     """Return the case as a CONSTRUCT with a random template: variables in any place, blank nodes, repeated triples."""
-    columns = in_scope(case.query.pattern)
+    columns = visible_variables(case.query.pattern)
     predicates: list[Iri | Variable] = [*columns, *[Iri("urn:p")] * 3]
     blanks = [BlankNode("b"), BlankNode("c")] if rng.random() < 0.5 else []
     subjects: list[TemplateTerm] = [*columns, Iri("urn:s"), *blanks]

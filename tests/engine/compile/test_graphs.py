@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from hydrograph.compile import extremes
+from hydrograph.compile import group
+from hydrograph.compile.inputs import Chunking
 from hydrograph.compile.output_queries import by_report
-from hydrograph.compile.program import Chunking
 from hydrograph.language import parse
 from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term, Triple
 from hydrograph.rdf.vocab import XSD_INTEGER
-from hydrograph.runtime import replay
+from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Facts, plan
@@ -24,7 +24,7 @@ from hydrograph.windows.profile import RSPQL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.compare import compare_reports, rows_equal
 from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from tests.support.replay_adapter import as_expected, encode_elements, encode_triples
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ QUERIES = (
 @pytest.mark.parametrize("chunk_windows", [None, 1])
 @pytest.mark.parametrize("text", QUERIES, ids=range(len(QUERIES)))
 def test_the_query_equals_the_oracle(text: str, chunk_windows: int | None) -> None:
-    right = expected(parse(f"PREFIX : <urn:> {text}"), STREAMS, StaticData(DEFAULT, NAMED), profile=RSPQL, t0=0)
+    right = evaluate_reports(parse(f"PREFIX : <urn:> {text}"), STREAMS, StaticData(DEFAULT, NAMED), profile=RSPQL, t0=0)
     got = reports(text, chunk_windows)
     assert not compare_reports(right, as_expected(got)), text
     for mine, other in zip(right, got, strict=True):
@@ -150,7 +150,7 @@ def test_the_query_equals_the_oracle(text: str, chunk_windows: int | None) -> No
 @pytest.mark.spark
 @pytest.mark.parametrize("words", ["GRAPH ?g { ?s :p* ?y }", "SUM(", "GROUP_CONCAT", "OPTIONAL", "CONSTRUCT", "LIMIT"])
 def test_spark_gives_the_same(words: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extremes, "SMALL_OVERLAP", 0)
+    monkeypatch.setattr(group, "SMALL_OVERLAP", 0)
     for text in [text for text in QUERIES if words in text][:3]:
         local, there = (as_expected(reports(text, 1, session)) for session in (None, spark))
         assert not compare_reports(local, there), text

@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 
 from hydrograph.compile.output_queries import by_report
-from hydrograph.compile.print import Target
+from hydrograph.compile.printers import Target
 from hydrograph.compile.program import Let, Program
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Triple

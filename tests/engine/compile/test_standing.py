@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 
 from hydrograph.compile.output_queries import by_report
-from hydrograph.compile.program import Program
-from hydrograph.compile.static_steps import standing
+from hydrograph.compile.program import Program, static_steps
 from hydrograph.language import parse
-from hydrograph.runtime import replay
+from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.windows.profile import RSPQL
@@ -41,7 +40,7 @@ def program_of(where: str) -> tuple[Program, Mapping[str, int]]:
 )
 def test_static_steps_stand(where: str, steps: int) -> None:
     program, _ = program_of(where)
-    assert len(standing(program)) == steps
+    assert len(static_steps(program)) == steps
 
 
 def test_standing_rows_are_not_computed_again() -> None:
@@ -53,12 +52,14 @@ def test_standing_rows_are_not_computed_again() -> None:
         placed.add_table("static", graph)
         once = placed.rows(program, by_report(program), parameters)
         assert once.num_rows
-        assert len(placed.stand(program)) == 1
+        prepared = placed.prepare(program, [by_report(program)], "static_")
+        assert len(prepared.static) == 1
+        placed.load_static(prepared)
         # Static data that is gone is not missed, so it has not been read.
         placed.add_table("static", graph.slice(0, 0))
-        assert _sorted(placed.rows(program, by_report(program), parameters)) == _sorted(once)
-        placed.stand(program)
-        assert not placed.rows(program, by_report(program), parameters).num_rows
+        assert _sorted(placed.run(prepared, parameters)[0]) == _sorted(once)
+        placed.load_static(prepared)
+        assert not placed.run(prepared, parameters)[0].num_rows
         other, given = program_of("{ WINDOW :w { ?a :p0 ?b } ?b :p1 ?c }")
         placed.add_table("static", graph)
         assert placed.rows(other, by_report(other), given).num_rows, "another program has steps of its own"
@@ -80,13 +81,13 @@ def test_what_static_steps_keep_stands_too(path: str) -> None:
     rng = Random(7)
     events, graph = encode_elements(random_stream(rng)), encode_triples(random_graph(rng, 14))
     answers = []
-    for stands in (False, True):  # each time in a database of its own, in which nothing is kept yet
+    for static_prefix in (None, "static_"):  # each time in a database of its own, in which nothing is kept yet
         with Local(threads=1) as placed:
             placed.add_table("w0", events)
             placed.add_table("static", graph)
-            if stands:
-                placed.stand(program)
-            answers.append(_sorted(placed.rows(program, by_report(program), parameters)))
+            prepared = placed.prepare(program, [by_report(program)], static_prefix)
+            placed.load_static(prepared)
+            answers.append(_sorted(placed.run(prepared, parameters)[0]))
     assert answers[0]
     assert answers[1] == answers[0]
 

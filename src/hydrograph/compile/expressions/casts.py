@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from hydrograph.compile import binding, sql
-from hydrograph.compile.expressions import nodes
-from hydrograph.compile.expressions.computed import NumberValue, StringValue, TruthValue, WrittenValue
-from hydrograph.compile.expressions.dates import Fields, midnight, with_fields
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.expressions.dates import DateTimeFields, midnight, with_fields
 from hydrograph.compile.expressions.numbers import NOTHING
 from hydrograph.compile.expressions.strings import SIMPLE, of_kinds, string
-from hydrograph.compile.expressions.values import EXACT, INEXACT, NUMBERS, Kinds, Value, double
+from hydrograph.compile.expressions.values import (
+    EXACT,
+    INEXACT,
+    NUMBERS,
+    BooleanValue,
+    Kinds,
+    LexicalValue,
+    NumberValue,
+    StringValue,
+    Value,
+    double,
+)
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.vocab import (
@@ -41,7 +51,7 @@ def _stripped(value: Value) -> Sql | None:
     if text is None:
         return None
     spaces = sql.concat(sql.text(" "), sql.character(9), sql.character(10), sql.character(13))
-    return nodes.Strip(this=text, characters=spaces)
+    return nodes.StripCharacters(this=text, characters=spaces)
 
 
 def _first(*sources: Sql | None) -> Sql | None:
@@ -59,7 +69,7 @@ def _number(kind: Kind, exact: Sql | None = None, inexact: Sql | None = None) ->
 
 
 def _written_as(text: Sql, form: str, to: str) -> Sql:
-    return binding.let(
+    return sql.let(
         text, lambda t: sql.when((nodes.Matches(this=t, expression=sql.text(form)), sql.safe_cast(t.copy(), to)))
     )
 
@@ -100,15 +110,15 @@ def to_integer(value: Value) -> Value:
         down, up = (nodes.RoundDecimal(this=x.copy(), function=function) for function in ("FLOOR", "CEIL"))
         return sql.when((sql.less(x.copy(), sql.num(0)), up), otherwise=down)
 
-    return _number(Kind.INTEGER, binding.let(found, cut))
+    return _number(Kind.INTEGER, sql.let(found, cut))
 
 
 def _double_of(value: Value, *, single: bool) -> Sql | None:
     text = _stripped(value)
-    written = None if text is None else binding.let(text, lambda t: _parsed(t, single=single))
+    written = None if text is None else sql.let(text, lambda t: _parsed(t, single=single))
     number = of_kinds(value, NUMBERS, value.double) if value.kinds & NUMBERS else None
     if single and number is not None:
-        number = binding.let(number, lambda x: nodes.Single(this=x))
+        number = sql.let(number, lambda x: nodes.SinglePrecision(this=x))
     return _first(number, _bit(value, double(1.0), double(0.0)), written)
 
 
@@ -136,7 +146,7 @@ def to_boolean(value: Value) -> Value:
         sources.append(of_kinds(value, NUMBERS, lambda: non_zero(value)))
     if text is not None:
         sources.append(
-            binding.let(
+            sql.let(
                 text,
                 lambda t: sql.when(
                     (sql.one_of_texts(t.copy(), ["true", "1"]), sql.TRUE.copy()),
@@ -145,12 +155,12 @@ def to_boolean(value: Value) -> Value:
             )
         )
     found = _first(*sources)
-    return NOTHING if found is None else TruthValue(found)
+    return NOTHING if found is None else BooleanValue(found)
 
 
 def non_zero(value: Value) -> Sql:
     """Return whether a number is neither zero nor NaN."""
-    return binding.let(
+    return sql.let(
         value.double(),
         lambda x: sql.negate(sql.any_of([sql.equal(x.copy(), double(0.0)), nodes.IsNan(this=x.copy())])),
     )
@@ -162,7 +172,7 @@ def to_string(value: Value) -> Value:
     exact, inexact = value.exact(), value.inexact()
     found = _first(
         of_kinds(value, as_written, value.lexical) if as_written else None,
-        None if exact is None else sql.DecimalText(this=exact),
+        None if exact is None else nodes.DecimalText(this=exact),
         None if inexact is None else nodes.DoubleString(this=inexact, single=_is_float(value)),
         _bit(value, sql.text("true"), sql.text("false")),
         of_kinds(value, EXACT, value.lexical) if value.kinds & EXACT else None,  # beyond DECIMAL(38,18)
@@ -177,7 +187,7 @@ def _is_float(value: Value) -> Sql:
 
 
 def _lexical_cast(
-    kind: Kind, datatype: str, convert: Mapping[Kind, Callable[[Fields], Sql]] = MappingProxyType({})
+    kind: Kind, datatype: str, convert: Mapping[Kind, Callable[[DateTimeFields], Sql]] = MappingProxyType({})
 ) -> Callable[[Value], Value]:
     """Return the cast to a type whose values are kept as they are written."""
 
@@ -196,21 +206,21 @@ def _lexical_cast(
         if text is not None:
             sources.append(sql.kernel("hydrograph_formed", text, sql.text(datatype)))
         found = _first(*sources)
-        return NOTHING if found is None else WrittenValue(frozenset({kind}), found, datatype)
+        return NOTHING if found is None else LexicalValue(frozenset({kind}), found, datatype)
 
     return cast
 
 
-def _date_of(fields: Fields) -> Sql:
+def _date_of(fields: DateTimeFields) -> Sql:
     date = sql.call("left", fields.lexical.copy(), sql.subtract(_t_position(fields), sql.num(1)))
     return sql.concat(date, fields.zone())
 
 
-def _time_of(fields: Fields) -> Sql:
+def _time_of(fields: DateTimeFields) -> Sql:
     return sql.call("substring", fields.lexical.copy(), sql.add(_t_position(fields), sql.num(1)))
 
 
-def _t_position(fields: Fields) -> Sql:
+def _t_position(fields: DateTimeFields) -> Sql:
     return sql.call("instr", fields.lexical.copy(), sql.text("T"))
 
 

@@ -7,14 +7,23 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from hydrograph.algebra.expressions import Comparison
-from hydrograph.compile import binding, sql
-from hydrograph.compile.expressions import nodes
-from hydrograph.compile.expressions.common_subexpressions import shared
-from hydrograph.compile.expressions.computed import NumberValue, StringValue, WholeValue
-from hydrograph.compile.expressions.dates import TEMPORAL
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.expressions.dates import TEMPORAL, TimeTest, durations_compared, times_compared
 from hydrograph.compile.expressions.lexical import has_escape, lexical, quoted, unescaped
-from hydrograph.compile.expressions.timeline import Test, durations_compared, times_compared
-from hydrograph.compile.expressions.values import EXACT, NUMBERS, RESOURCES, ConstantValue, Kinds, TermValue, Value
+from hydrograph.compile.expressions.values import (
+    EXACT,
+    NUMBERS,
+    RESOURCES,
+    ConstantValue,
+    IntegerValue,
+    Kinds,
+    NumberValue,
+    StringValue,
+    TermValue,
+    Value,
+    bind_large,
+)
 from hydrograph.compile.relation import Part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
@@ -34,13 +43,13 @@ def compare(operator: Comparison, left: Value, right: Value) -> Sql:
     """Return the comparison; NULL where it is a type error."""
     match operator:
         case "=":
-            return shared(left, right, _equal)
+            return bind_large(left, right, _equal)
         case "!=":
-            return sql.negate(shared(left, right, _equal))
+            return sql.negate(bind_large(left, right, _equal))
         case "<":
-            return shared(left, right, lambda one, other: _less(one, other, exp.LT))
+            return bind_large(left, right, lambda one, other: _less(one, other, exp.LT))
         case "<=":
-            return shared(left, right, lambda one, other: _less(one, other, exp.LTE))
+            return bind_large(left, right, lambda one, other: _less(one, other, exp.LTE))
         case ">":
             return compare("<", right, left)
         case ">=":
@@ -66,7 +75,7 @@ def _equal(left: Value, right: Value) -> Sql:
     if left.kinds == right.kinds == _STRING:
         return sql.equal(left.lexical(), right.lexical()) if _computed(left, right) else same_term(left, right)
     return _cases(
-        (_both(left, right, NUMBERS), lambda: _numbers_equal(left, right)),
+        (_both(left, right, NUMBERS), lambda: equal_numbers(left, right)),
         (_both(left, right, _BOOLEAN), lambda: sql.equal(_bit(left), _bit(right))),
         (_same_time(left, right), lambda: times_compared(left, right, exp.EQ)),
         (_both(left, right, _DURATION), lambda: durations_compared(left, right, exp.EQ)),
@@ -96,23 +105,21 @@ def _less(left: Value, right: Value, test: type[exp.LT] | type[exp.LTE]) -> Sql:
     """Numbers, strings, booleans, dates and durations have an order; everything else is an error."""
     return _cases(
         (_both(left, right, NUMBERS), lambda: _numbers_less(left, right, test)),
-        (_both(left, right, _STRING), lambda: _strings_less(left, right, test)),
+        (_both(left, right, _STRING), lambda: compare_strings(left, right, test)),
         (_both(left, right, _BOOLEAN), lambda: test(this=_bit(left), expression=_bit(right))),
         (_same_time(left, right), lambda: times_compared(left, right, test)),
         (_both(left, right, _DURATION), lambda: durations_compared(left, right, test)),
     )
 
 
-def _strings_less(left: Value, right: Value, test: Test) -> Sql:
+def compare_strings(left: Value, right: Value, test: TimeTest) -> Sql:
     """Return the comparison of simple strings; few have escapes, so what resolves these is written only once."""
     if not (isinstance(left, TermValue) and isinstance(right, TermValue)):
         return test(this=_string(left), expression=_string(right))
     ours, theirs = left.part(Part.TEXT), right.part(Part.TEXT)
     inner = quoted(ours), quoted(theirs)
     plain = test(this=inner[0], expression=inner[1])
-    written = binding.pair(
-        inner[0].copy(), inner[1].copy(), unescaped, lambda one, other: test(this=one, expression=other)
-    )
+    written = sql.pair(inner[0].copy(), inner[1].copy(), unescaped, lambda one, other: test(this=one, expression=other))
     return sql.when((has_escape(sql.concat(ours.copy(), theirs.copy())), written), otherwise=plain)
 
 
@@ -184,12 +191,12 @@ def _never_nan(value: Value) -> bool:
     return not value.kinds & {Kind.FLOAT, Kind.DOUBLE}
 
 
-def _no_nan(*values: Value) -> list[Sql]:
+def no_nan_conditions(*values: Value) -> list[Sql]:
     """Return the guards that both targets need: they hold NaN equal to itself and above all numbers."""
     return [sql.negate(nodes.IsNan(this=value.double())) for value in values if not _never_nan(value)]
 
 
-def _numbers_equal(left: Value, right: Value) -> Sql:
+def equal_numbers(left: Value, right: Value) -> Sql:
     """Doubles first; where they agree, the exact decimals decide, if both sides have one."""
     if _exactly(left) and _exactly(right):
         return sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL))
@@ -201,10 +208,10 @@ def _numbers_equal(left: Value, right: Value) -> Sql:
         exact = sql.coalesce(sql.equal(left.part(Part.DECIMAL), right.part(Part.DECIMAL)), sql.TRUE.copy())
         return sql.all_of([same, exact])
 
-    return sql.all_of([_doubles_compared(left, right, exp.EQ, test), *_no_nan(left, right)])
+    return sql.all_of([_doubles_compared(left, right, exp.EQ, test), *no_nan_conditions(left, right)])
 
 
-def _numbers_less(left: Value, right: Value, order: Test) -> Sql:
+def _numbers_less(left: Value, right: Value, order: TimeTest) -> Sql:
     """Rounding keeps the order, so only equal doubles need the exact decimals."""
     if _exactly(left) and _exactly(right):
         return order(this=left.part(Part.DECIMAL), expression=right.part(Part.DECIMAL))
@@ -217,17 +224,17 @@ def _numbers_less(left: Value, right: Value, order: Test) -> Sql:
         tie = sql.all_of([sql.equal(one.copy(), other.copy()), exact])
         return sql.paren(sql.any_of([sql.less(one, other), sql.paren(tie)]))
 
-    return sql.all_of([_doubles_compared(left, right, order, test), *_no_nan(left, right)])
+    return sql.all_of([_doubles_compared(left, right, order, test), *no_nan_conditions(left, right)])
 
 
 def _exactly(value: Value) -> bool:
     """Tell whether a number is always given by its decimal."""
     if isinstance(value, ConstantValue):
         return value.encoded.dec is not None
-    return isinstance(value, WholeValue) or (isinstance(value, NumberValue) and value.kinds <= EXACT)
+    return isinstance(value, IntegerValue) or (isinstance(value, NumberValue) and value.kinds <= EXACT)
 
 
-def _doubles_compared(left: Value, right: Value, order: Test, test: Callable[[Sql, Sql], Sql]) -> Sql:
+def _doubles_compared(left: Value, right: Value, order: TimeTest, test: Callable[[Sql, Sql], Sql]) -> Sql:
     """Return what `test` makes of both numbers as doubles; beside a float, an integer or decimal is one too."""
     if not _may_mix(left, right):
         return test(_beside(left, right), _beside(right, left))
@@ -238,7 +245,7 @@ def _doubles_compared(left: Value, right: Value, order: Test, test: Callable[[Sq
             sql.one_of(sql.least(*(kind.copy() for kind in kinds)), sorted(int(kind) for kind in EXACT)),
         ]
     )
-    singles = (nodes.Single(this=value.double()) for value in (left, right))
+    singles = (nodes.SinglePrecision(this=value.double()) for value in (left, right))
     plain = test(left.double(), right.double())
     return sql.when((mixed, order(this=next(singles), expression=next(singles))), otherwise=plain)
 
@@ -259,5 +266,5 @@ def _beside(value: Value, other: Value) -> Sql:
         tests.append(sql.one_of(value.number_kind(), sorted(int(kind) for kind in EXACT)))
     if other.kinds != {Kind.FLOAT}:
         tests.append(sql.equal(other.number_kind(), sql.num(Kind.FLOAT)))
-    single = nodes.Single(this=number.copy())
+    single = nodes.SinglePrecision(this=number.copy())
     return sql.when((sql.all_of(tests), single), otherwise=number) if tests else single

@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from hydrograph.compile import sql
-from hydrograph.compile.expressions import nodes
-from hydrograph.compile.expressions.computed import NumberValue, StringValue, WrittenValue
-from hydrograph.compile.expressions.values import Parameters, TermValue, Value, double
-from hydrograph.compile.relation import Encoded, Part, Ranks, Relation, instant_name, instant_of, null_part
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.expressions.values import (
+    LexicalValue,
+    NumberValue,
+    Parameters,
+    StringValue,
+    TermValue,
+    Value,
+    double,
+)
+from hydrograph.compile.relation import EncodedLayout, Part, RankInterval, Relation, null_part, report_name, report_time
 from hydrograph.compile.sql import Sql
 from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.encoding import Kind
@@ -20,7 +27,7 @@ _BITS = 52
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EvaluationContext:
     """The surroundings of one expression."""
 
     relation: Relation
@@ -32,17 +39,17 @@ class Place:
     calls: Iterator[int] = field(default_factory=count)
     """Numbers the calls of one expression, so that two calls in a row differ."""
 
-    def _valid(self) -> Ranks:
+    def _valid(self) -> RankInterval:
         """Return the ranks at which the row is valid: one only, see `reads_clock`."""
         validity = self.relation.validity
-        if not isinstance(validity, Ranks):
+        if not isinstance(validity, RankInterval):
             raise UnsupportedError("NOW() and random values need a window; static data alone has no instant")
         return validity
 
     def now(self) -> Value:
         """Return the event time of the report."""
-        instant = sql.cast(instant_of(self._valid()), "BIGINT")
-        return WrittenValue(frozenset({Kind.DATETIME}), sql.kernel("hydrograph_instant", instant), XSD_DATE_TIME)
+        instant = sql.cast(report_time(self._valid()), "BIGINT")
+        return LexicalValue(frozenset({Kind.DATETIME}), sql.kernel("hydrograph_instant", instant), XSD_DATE_TIME)
 
     def _row_text(self) -> Sql:
         """Return a text that differs where rows differ, the same in both targets and whatever is asked of the rows.
@@ -54,17 +61,17 @@ class Place:
         cells = [sql.cast(sql.col(key), "TEXT") for key in relation.keys if key != "chunk"]
         if self.row is not None:
             cells.append(sql.cast(self.row.copy(), "TEXT"))
-        for variable, form in relation.forms.items():
-            if not isinstance(form, Encoded) or Part.ID in form.parts:
+        for variable, layout in relation.layouts.items():
+            if not isinstance(layout, EncodedLayout) or Part.ID in layout.parts:
                 cells.append(sql.cast(relation.part(variable, Part.ID), "TEXT"))
         separated = [part for cell in cells for part in (sql.text("|"), sql.coalesce(cell, sql.text("-")))]
         valid = self._valid()
-        instant = sql.cast(sql.col(valid.lo), "TEXT") if valid.instants is None else instant_name(valid)
+        instant = sql.cast(sql.col(valid.lo), "TEXT") if valid.instants is None else report_name(valid)
         return sql.concat(instant, *separated)
 
     def _seed(self, *more: Sql) -> Sql:
         texts = [part for text in (*more, self._row_text()) for part in (text, sql.text("#"))]
-        return nodes.Digest(this=sql.concat(*texts), function="MD5")
+        return nodes.TextDigest(this=sql.concat(*texts), function="MD5")
 
     def _call(self) -> Sql:
         return self.parameters(f"{self.site} {next(self.calls)}")
@@ -92,7 +99,7 @@ class Place:
 
     def uuid(self) -> Value:
         """Return UUID."""
-        return WrittenValue(frozenset({Kind.IRI}), sql.concat(sql.text("urn:uuid:"), self._uuid()))
+        return LexicalValue(frozenset({Kind.IRI}), sql.concat(sql.text("urn:uuid:"), self._uuid()))
 
     def str_uuid(self) -> Value:
         """Return STRUUID."""
@@ -105,7 +112,7 @@ class Place:
         elif solution is None:
             seed = self._seed(sql.text("label"), label)
         else:
-            seed = nodes.Digest(this=sql.concat(solution, sql.text("#"), label), function="MD5")
+            seed = nodes.TextDigest(this=sql.concat(solution, sql.text("#"), label), function="MD5")
         text = sql.concat(sql.text("_:r"), seed)
 
         def part(part: Part) -> Sql:
@@ -113,7 +120,7 @@ class Place:
                 case Part.TEXT:
                     return text.copy()
                 case Part.ID:
-                    return sql.TermId(this=text.copy())
+                    return nodes.TermId(this=text.copy())
                 case Part.KIND:
                     return sql.cast(sql.when((sql.not_null(text.copy()), sql.num(Kind.BLANK))), "TINYINT")
                 case Part.NUMBER | Part.DECIMAL:

@@ -8,19 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from hydrograph.compile import binding, sql
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.expressions.lexical import lexical_of
-from hydrograph.compile.expressions.values import TermValue, Value
+from hydrograph.compile.expressions.numbers import NOTHING
+from hydrograph.compile.expressions.strings import of_kinds
+from hydrograph.compile.expressions.values import (
+    IntegerValue,
+    Kinds,
+    LexicalValue,
+    NumberValue,
+    StringValue,
+    TermValue,
+    Value,
+)
 from hydrograph.compile.relation import Part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.vocab import XSD_DAY_TIME_DURATION
 
 TEMPORAL = frozenset({Kind.DATETIME, Kind.DATE, Kind.TIME})
 _ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])$"
-_DAY = 86_400
+SECONDS_PER_DAY = 86_400
 _CLOCK = "DECIMAL(25, 18)"
 _CYCLE, _CYCLE_DAYS = 400, 146_097
 """After so many years the calendar repeats, after so many days."""
@@ -30,7 +43,7 @@ _EPOCH = 719_469 + _CYCLES * _CYCLE_DAYS
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class DateTimeFields:
     """The parts of the lexical form of a dateTime, or of a date; `local` is what stands before its zone."""
 
     lexical: Sql
@@ -99,18 +112,18 @@ class Fields:
         return sql.when((has_clock, total), otherwise=sql.cast(sql.num(0), _CLOCK))
 
 
-def with_fields(lexical: Sql, body: Callable[[Fields], Sql]) -> Sql:
+def with_fields(lexical: Sql, body: Callable[[DateTimeFields], Sql]) -> Sql:
     """Return what `body` makes of the fields of a lexical form."""
-    return binding.let(lexical, lambda text: with_fields_of(text, body))
+    return sql.let(lexical, lambda text: with_fields_of(text, body))
 
 
-def with_fields_of(text: Sql, body: Callable[[Fields], Sql]) -> Sql:
+def with_fields_of(text: Sql, body: Callable[[DateTimeFields], Sql]) -> Sql:
     """Return what `body` makes of the fields of a lexical form that is a column or a name."""
     local = sql.call("regexp_replace", text.copy(), sql.text(_ZONE), sql.text(""))
-    return binding.bind(local, lambda local: body(Fields(text, local)))
+    return sql.bind(local, lambda local: body(DateTimeFields(text, local)))
 
 
-def midnight(fields: Fields) -> Sql:
+def midnight(fields: DateTimeFields) -> Sql:
     """Return a date as the dateTime at which it begins."""
     return sql.concat(fields.local.copy(), sql.text("T00:00:00"), fields.zone())
 
@@ -127,15 +140,15 @@ def as_date_time(value: Value) -> Sql:
     return sql.when((sql.equal(value.part(Part.KIND), sql.num(Kind.TIME)), completed), otherwise=lexical)
 
 
-def timeline(fields: Fields) -> Sql:
+def timeline(fields: DateTimeFields) -> Sql:
     """Return the place of a dateTime on the time line in seconds: of UTC where there is a zone, else of local time."""
-    days = sql.multiply(_days(fields), sql.cast(sql.num(_DAY), "BIGINT"))
+    days = sql.multiply(days_since_epoch(fields), sql.cast(sql.num(SECONDS_PER_DAY), "BIGINT"))
     midnight = sql.subtract(days, sql.multiply(fields.offset(), sql.num(60)))
     # No sum of these types is rounded or overflows.
     return sql.cast(sql.add(sql.cast(midnight, "DECIMAL(18, 0)"), fields.clock()), sql.DECIMAL)
 
 
-def _days(fields: Fields) -> Sql:
+def days_since_epoch(fields: DateTimeFields) -> Sql:
     """Return the days since the epoch in the proleptic Gregorian calendar; years begin in March here."""
     # A year that does not fit INT is no place on our time line.
     year = sql.add(sql.cast(fields.year("INT"), "BIGINT"), sql.cast(sql.num(_CYCLES * _CYCLE), "BIGINT"))
@@ -149,4 +162,157 @@ def _days(fields: Fields) -> Sql:
         before = sql.whole_quotient(sql.add(sql.multiply(month, sql.num(153)), sql.num(2)), 5)
         return sql.subtract(sql.add(sql.add(total, before), fields.day()), sql.num(_EPOCH))
 
-    return binding.let(months, count)
+    return sql.let(months, count)
+
+
+_DATED: Kinds = frozenset({Kind.DATETIME, Kind.DATE})
+_CLOCKED: Kinds = frozenset({Kind.DATETIME, Kind.TIME})
+
+
+def _field(kinds: Kinds, read: Callable[[DateTimeFields], Sql]) -> Callable[[Value], Value]:
+    def field(value: Value) -> Value:
+        found = _read(value, kinds, read)
+        return NOTHING if found is None else IntegerValue(found)
+
+    return field
+
+
+def _read(value: Value, kinds: Kinds, read: Callable[[DateTimeFields], Sql]) -> Sql | None:
+    if not value.kinds & kinds:
+        return None
+    return of_kinds(value, kinds, lambda: with_fields(as_date_time(value), read))
+
+
+year = _field(_DATED, DateTimeFields.year)
+month = _field(_DATED, DateTimeFields.month)
+day = _field(_DATED, DateTimeFields.day)
+hours = _field(_CLOCKED, DateTimeFields.hours)
+minutes = _field(_CLOCKED, DateTimeFields.minutes)
+
+
+def seconds(value: Value) -> Value:
+    """Return SECONDS, a decimal."""
+    found = _read(value, _CLOCKED, DateTimeFields.seconds)
+    return NOTHING if found is None else NumberValue(frozenset({Kind.DECIMAL}), sql.num(Kind.DECIMAL), found, None)
+
+
+def tz(value: Value) -> Value:
+    """Return TZ: the zone as it is written, or an empty string."""
+    found = _read(value, TEMPORAL, DateTimeFields.zone)
+    return NOTHING if found is None else StringValue(found)
+
+
+def timezone(value: Value) -> Value:
+    """Return TIMEZONE: the zone as a duration; an error where there is none."""
+    found = _read(value, TEMPORAL, lambda fields: sql.let(fields.zone(), _duration))
+    return NOTHING if found is None else LexicalValue(frozenset({Kind.DURATION}), found, XSD_DAY_TIME_DURATION)
+
+
+def _duration(zone: Sql) -> Sql:
+    sign = sql.when(
+        (sql.equal(sql.call("left", zone.copy(), sql.num(1)), sql.text("-")), sql.text("-PT")), otherwise=sql.text("PT")
+    )
+
+    def amount(start: int, letter: str) -> Sql:
+        digits = sql.call("substring", zone.copy(), sql.num(start), sql.num(2))
+        number = sql.cast(sql.safe_cast(digits, "BIGINT"), "TEXT")
+        written = sql.concat(number.copy(), sql.text(letter))
+        return sql.when((sql.equal(number, sql.text("0")), sql.text("")), otherwise=written)
+
+    return sql.when(
+        (sql.one_of_texts(zone.copy(), ["Z", "+00:00", "-00:00"]), sql.text("PT0S")),
+        (sql.equal(zone.copy(), sql.text("")), sql.cast(sql.NULL.copy(), "TEXT")),
+        otherwise=sql.concat(sign, amount(2, "H"), amount(5, "M")),
+    )
+
+
+TimeTest: TypeAlias = type[exp.LT] | type[exp.LTE] | type[exp.EQ]
+
+LARGEST_ZONE = 14 * 3_600
+_WITHOUT_ZONE = (len("2000-01-01"), len("2000-01-01T00:00:00"))
+_PLACE = "DECIMAL(36, 18)"
+"""Holds every place on the time line, and the difference of two is exact in both targets."""
+
+
+def times_compared(left: Value, right: Value, test: TimeTest) -> Sql:
+    """Return a comparison of dateTimes, dates or times; NULL where a missing zone could decide it (14-hour rule)."""
+
+    def read(text: Sql) -> Sql:
+        def key(fields: DateTimeFields) -> Sql:
+            return sql.record(place=sql.cast(timeline(fields), _PLACE), zoned=fields.is_zoned())
+
+        return with_fields_of(text, key)
+
+    def decide(ours: Sql, theirs: Sql) -> Sql:
+        one, other = (sql.member(key.copy(), "place") for key in (ours, theirs))
+        alike = sql.equal(*(sql.member(key.copy(), "zoned") for key in (ours, theirs)))
+        apart = sql.more(sql.call("ABS", sql.subtract(one.copy(), other.copy())), sql.num(LARGEST_ZONE))
+        return sql.when((sql.any_of([alike, apart]), test(this=one, expression=other)))
+
+    def compared(one: Sql, other: Sql) -> Sql:
+        slow = sql.pair(one.copy(), other.copy(), read, decide)
+        return sql.when((_alike(one, other), test(this=one.copy(), expression=other.copy())), otherwise=slow)
+
+    return sql.let(as_date_time(left), lambda one: sql.let(as_date_time(right), lambda other: compared(one, other)))
+
+
+def _alike(one: Sql, other: Sql) -> Sql:
+    """Tell whether two texts are of one form that sorts like time: years of four digits, both in UTC or without zone.
+
+    To take a text apart costs twenty times as much as to compare it. 24:00 is the next day's 00:00, and is left out.
+    """
+    length = sql.call("length", one.copy())
+    tests: list[Sql] = [sql.equal(length, sql.call("length", other.copy()))]
+    ends: list[Sql] = []
+    for text in (one, other):
+        tests.append(sql.equal(sql.call("substring", text.copy(), sql.num(5), sql.num(1)), sql.text("-")))
+        hour = sql.call("substring", text.copy(), sql.num(12), sql.num(2))
+        tests.append(exp.NEQ(this=hour, expression=sql.text("24")))
+        ends.append(sql.equal(sql.call("right", text.copy(), sql.num(1)), sql.text("Z")))
+    local = sql.one_of(length.copy(), _WITHOUT_ZONE)
+    return sql.all_of([*tests, sql.paren(sql.any_of([local, sql.paren(sql.all_of(ends))]))])
+
+
+def durations_compared(left: Value, right: Value, test: TimeTest) -> Sql:
+    """Return a comparison of durations by months and seconds; NULL where the two disagree."""
+
+    def decide(ours: Sql, theirs: Sql) -> Sql:
+        def by(name: str, how: TimeTest) -> Sql:
+            return how(this=sql.member(ours.copy(), name), expression=sql.member(theirs.copy(), name))
+
+        same_months, same_seconds = by("months", exp.EQ), by("seconds", exp.EQ)
+        if test is exp.EQ:
+            return sql.all_of([same_months, same_seconds])
+        by_months, by_seconds = by("months", test), by("seconds", test)
+        agree = sql.equal(sql.paren(by_months.copy()), sql.paren(by_seconds.copy()))
+        return sql.when((same_months, by_seconds), (same_seconds, by_months), (agree, by_months.copy()))
+
+    return sql.pair(_written(left), _written(right), _length, decide)
+
+
+def _written(value: Value) -> Sql:
+    if isinstance(value, TermValue):
+        return lexical_of(value.part(Part.TEXT), frozenset({Kind.DURATION}))
+    return value.lexical()
+
+
+def _length(text: Sql) -> Sql:
+    """Return months and seconds of a duration; one that does not fit its type is NULL."""
+    # The letter M stands for months before the T and for minutes after it.
+    years, months = _amount(text, "([0-9]+)Y"), _amount(text, "P([0-9]+Y)?([0-9]+)M", group=2)
+    whole = sql.multiply(_amount(text, "([0-9]+)D"), sql.num(SECONDS_PER_DAY))
+    whole = sql.add(whole, sql.multiply(_amount(text, "([0-9]+)H"), sql.num(3_600)))
+    whole = sql.add(whole, sql.multiply(_amount(text, "T([0-9]+H)?([0-9]+)M", group=2), sql.num(60)))
+    seconds = _amount(text, "([0-9.]+)S", sql.DECIMAL)
+    return sql.record(
+        months=sql.add(sql.multiply(years, sql.num(12)), months),
+        seconds=nodes.DecimalSum(this=sql.cast(whole, sql.DECIMAL), expression=seconds),
+    )
+
+
+def _amount(text: Sql, form: str, to: str = "INT", group: int = 1) -> Sql:
+    """Return a number with the sign of the duration, 0 where there is none."""
+    sign = sql.call("replace", sql.call("left", text.copy(), sql.num(1)), sql.text("P"), sql.text(""))
+    found = sql.call("regexp_extract", text.copy(), sql.text(form), sql.num(group))
+    number = sql.safe_cast(sql.concat(sign, sql.text("0"), found), to)
+    return number if to != "INT" else sql.cast(number, "BIGINT")

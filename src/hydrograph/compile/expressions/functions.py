@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from hydrograph.compile.expressions import matching, numbers, strings, terms, times
+from hydrograph.compile.expressions import dates, numbers, strings, terms
 from hydrograph.compile.expressions.casts import CASTS
 from hydrograph.compile.expressions.compare import same_term
-from hydrograph.compile.expressions.computed import TruthValue
-from hydrograph.compile.expressions.context import Place
-from hydrograph.compile.expressions.values import LITERALS, Value
+from hydrograph.compile.expressions.context import EvaluationContext
+from hydrograph.compile.expressions.values import LITERALS, BooleanValue, Value
 from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.encoding import Kind
 from hydrograph.rdf.terms import Iri
 
-_ONE: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
+UNARY: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
     {
         "STR": terms.str_,
         "LANG": terms.lang,
@@ -32,20 +31,20 @@ _ONE: Mapping[str, Callable[[Value], Value]] = MappingProxyType(
         "UCASE": strings.upper,
         "LCASE": strings.lower,
         "ENCODE_FOR_URI": strings.encode_for_uri,
-        "YEAR": times.year,
-        "MONTH": times.month,
-        "DAY": times.day,
-        "HOURS": times.hours,
-        "MINUTES": times.minutes,
-        "SECONDS": times.seconds,
-        "TIMEZONE": times.timezone,
-        "TZ": times.tz,
+        "YEAR": dates.year,
+        "MONTH": dates.month,
+        "DAY": dates.day,
+        "HOURS": dates.hours,
+        "MINUTES": dates.minutes,
+        "SECONDS": dates.seconds,
+        "TIMEZONE": dates.timezone,
+        "TZ": dates.tz,
         **{name: strings.digest(name) for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")},
     }
 )
-_TWO: Mapping[str, Callable[[Value, Value], Value]] = MappingProxyType(
+BINARY: Mapping[str, Callable[[Value, Value], Value]] = MappingProxyType(
     {
-        "SAMETERM": lambda left, right: TruthValue(same_term(left, right)),
+        "SAMETERM": lambda left, right: BooleanValue(same_term(left, right)),
         "STRSTARTS": strings.starts_with,
         "STRENDS": strings.ends_with,
         "CONTAINS": strings.contains,
@@ -56,22 +55,27 @@ _TWO: Mapping[str, Callable[[Value, Value], Value]] = MappingProxyType(
         "STRDT": terms.str_dt,
     }
 )
-_NONE: Mapping[str, Callable[[Place], Value]] = MappingProxyType(
-    {"NOW": Place.now, "RAND": Place.random, "UUID": Place.uuid, "STRUUID": Place.str_uuid}
+NULLARY: Mapping[str, Callable[[EvaluationContext], Value]] = MappingProxyType(
+    {
+        "NOW": EvaluationContext.now,
+        "RAND": EvaluationContext.random,
+        "UUID": EvaluationContext.uuid,
+        "STRUUID": EvaluationContext.str_uuid,
+    }
 )
 
 
-def call(function: str | Iri, arguments: Sequence[Value], place: Place) -> Value:
+def call(function: str | Iri, arguments: Sequence[Value], context: EvaluationContext) -> Value:
     """Return the value of a function that evaluates all its arguments."""
     if isinstance(function, Iri):
         return _cast(function, arguments)
     match function, tuple(arguments):
-        case name, () if name in _NONE:
-            return _NONE[name](place)
-        case name, (value,) if name in _ONE:
-            return _ONE[name](value)
-        case name, (left, right) if name in _TWO:
-            return _TWO[name](left, right)
+        case name, () if name in NULLARY:
+            return NULLARY[name](context)
+        case name, (value,) if name in UNARY:
+            return UNARY[name](value)
+        case name, (left, right) if name in BINARY:
+            return BINARY[name](left, right)
         case "CONCAT", values:
             return strings.concat(values)
         case "SUBSTR", (value, start, *rest):
@@ -79,17 +83,17 @@ def call(function: str | Iri, arguments: Sequence[Value], place: Place) -> Value
         case "IRI", (value, *rest):
             return terms.iri(value, rest[0] if rest else None)
         case "BNODE", ():
-            return place.blank_node(None)
+            return context.blank_node(None)
         case "BNODE", (label,):
             text = strings.string(label, strings.SIMPLE)
-            return numbers.NOTHING if text is None else place.blank_node(text)
+            return numbers.NOTHING if text is None else context.blank_node(text)
         case "BNODE", (label, solution):  # no query says this, see `with_shared_labels`
             text, named = strings.string(label, strings.SIMPLE), strings.string(solution, strings.SIMPLE)
-            return numbers.NOTHING if text is None or named is None else place.blank_node(text, named)
+            return numbers.NOTHING if text is None or named is None else context.blank_node(text, named)
         case "REGEX", (value, pattern, *rest):
-            return matching.matches(value, pattern, rest[0] if rest else None, place.parameters)
+            return strings.matches(value, pattern, rest[0] if rest else None, context.parameters)
         case "REPLACE", (value, pattern, by, *rest):
-            return matching.replace(value, pattern, by, rest[0] if rest else None)
+            return strings.replace(value, pattern, by, rest[0] if rest else None)
         case name, _:
             raise UnsupportedError(f"{name} with {len(arguments)} arguments is not supported")
 

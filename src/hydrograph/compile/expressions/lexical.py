@@ -6,8 +6,8 @@ because a session setting decides what they mean there.
 
 from __future__ import annotations
 
-from hydrograph.compile import binding, sql
-from hydrograph.compile.expressions import nodes
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.relation import Part, null_part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
@@ -19,7 +19,7 @@ _NOT_PLAIN = _ESCAPABLE | {Kind.IRI, Kind.BLANK}
 
 def lexical(text: Sql) -> Sql:
     """Return the lexical form of a canonical simple string."""
-    return binding.let(text, lambda whole: _unescaped(whole, quoted(whole)))
+    return sql.let(text, lambda whole: _unescaped(whole, quoted(whole)))
 
 
 def quoted(text: Sql) -> Sql:
@@ -33,7 +33,7 @@ def lexical_of(text: Sql, kinds: frozenset[Kind]) -> Sql:
         return lexical(text)
     if not kinds & _NOT_PLAIN:
         return sql.call("split_part", text, sql.text('"'), sql.num(2))
-    return binding.let(text, lambda whole: _any_lexical(whole, kinds))
+    return sql.let(text, lambda whole: _any_lexical(whole, kinds))
 
 
 def _any_lexical(text: Sql, kinds: frozenset[Kind]) -> Sql:

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hydrograph.algebra.expressions import Arithmetic
-from hydrograph.compile import binding, sql
-from hydrograph.compile.expressions import nodes
-from hydrograph.compile.expressions.common_subexpressions import is_large, shared
-from hydrograph.compile.expressions.computed import NumberValue
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.expressions.values import (
     EXACT,
     INEXACT,
     NUMBERS,
     ConstantValue,
     Kinds,
+    NumberValue,
     TermValue,
     Value,
+    bind_large,
     double,
+    is_large,
 )
 from hydrograph.compile.relation import null_part
 from hydrograph.compile.sql import Sql
@@ -42,18 +43,18 @@ def calculate(operator: Arithmetic, left: Value, right: Value) -> Value:
         kinds = frozenset(max(kind, Kind.DECIMAL) for kind in kinds)
     # A quotient is a kernel, which can't stand where names are bound.
     if operator != "/" and kinds & EXACT and kinds & INEXACT and (is_large(left) or is_large(right)):
-        whole = shared(left, right, lambda one, other: _record(_calculated(operator, one, other, kinds)))
+        whole = bind_large(left, right, lambda one, other: _record(_calculated(operator, one, other, kinds)))
         return NumberValue.of(kinds, whole)
     return _calculated(operator, left, right, kinds)
 
 
 def _calculated(operator: Arithmetic, left: Value, right: Value, kinds: Kinds) -> NumberValue:
-    type_ = _result_type(left, right, kinds, quotient=operator == "/")
+    type_ = promoted_kind(left, right, kinds, quotient=operator == "/")
     exact = _exact(operator, left, right)
     if not kinds & INEXACT:
         return NumberValue(kinds, type_, exact, None)
-    inexact = shared(left, right, lambda one, other: _inexact(operator, one, other))
-    return NumberValue(kinds, type_, exact, _rounded(inexact, type_, kinds))
+    inexact = bind_large(left, right, lambda one, other: _inexact(operator, one, other))
+    return NumberValue(kinds, type_, exact, round_to_single(inexact, type_, kinds))
 
 
 def _record(value: NumberValue) -> Sql:
@@ -62,7 +63,8 @@ def _record(value: NumberValue) -> Sql:
     return sql.record(kind=value.type, dec=value.decimal, num=value.number)
 
 
-def _result_type(left: Value, right: Value, kinds: Kinds, *, quotient: bool) -> Sql:
+def promoted_kind(left: Value, right: Value, kinds: Kinds, *, quotient: bool) -> Sql:
+    """Return the kind of a result: the wider of both operands; a quotient of integers is a decimal."""
     if len(kinds) == 1:
         return sql.num(next(iter(kinds)))
     types = [left.number_kind(), right.number_kind(), *([sql.num(Kind.DECIMAL)] if quotient else [])]
@@ -79,22 +81,20 @@ def _exact(operator: Arithmetic, left: Value, right: Value) -> Sql | None:
         case "-":
             return nodes.DecimalDifference(this=ours, expression=theirs)
         case "*":
-            return binding.let(
-                ours, lambda a: binding.let(theirs, lambda b: nodes.DecimalProduct(this=a, expression=b))
-            )
+            return sql.let(ours, lambda a: sql.let(theirs, lambda b: nodes.DecimalProduct(this=a, expression=b)))
         case "/":
-            return _quotient(ours, theirs, right)
+            return decimal_quotient(ours, theirs, right)
 
 
-def _quotient(dividend: Sql, divisor: Sql, right: Value) -> Sql:
+def decimal_quotient(dividend: Sql, divisor: Sql, right: Value) -> Sql:
     """Return the quotient of decimals: in SQL by a small whole constant, else by the kernel."""
     known = right.encoded.dec if isinstance(right, ConstantValue) else None
     if known is not None and known == known.to_integral_value() and 0 < abs(known) < _DIVISOR:
-        signed = binding.let(dividend, lambda x: nodes.MinusDecimal(this=x)) if known < 0 else dividend
-        return binding.let(
+        signed = sql.let(dividend, lambda x: nodes.MinusDecimal(this=x)) if known < 0 else dividend
+        return sql.let(
             signed,
             lambda value: sql.cast(
-                sql.DecimalQuotient(this=value, expression=sql.cast(sql.num(abs(int(known))), "BIGINT")), sql.DECIMAL
+                nodes.DecimalQuotient(this=value, expression=sql.cast(sql.num(abs(int(known))), "BIGINT")), sql.DECIMAL
             ),
         )
     return sql.kernel("hydrograph_quotient", dividend, divisor)
@@ -114,34 +114,30 @@ def _inexact(operator: Arithmetic, left: Value, right: Value) -> Sql:
         case "*":
             result = sql.multiply(one, other)
         case "/":
-            result = binding.let(
-                one, lambda a: binding.let(other, lambda b: nodes.DoubleQuotient(this=a, expression=b))
-            )
+            result = sql.let(one, lambda a: sql.let(other, lambda b: nodes.DoubleQuotient(this=a, expression=b)))
     if any(not value.kinds & EXACT and value.kinds <= NUMBERS for value in (left, right)):
         return result
     return sql.when((sql.any_of([sql.not_null(value) for value in given]), result))
 
 
-def _rounded(value: Sql, type_: Sql, kinds: Kinds) -> Sql:
+def round_to_single(value: Sql, type_: Sql, kinds: Kinds) -> Sql:
     """Return the value with floats rounded to single precision."""
     if Kind.FLOAT not in kinds:
         return value
     if Kind.DOUBLE not in kinds:
-        return binding.let(value, lambda x: nodes.Single(this=x))
+        return sql.let(value, lambda x: nodes.SinglePrecision(this=x))
     is_float = sql.equal(type_.copy(), sql.num(Kind.FLOAT))
-    return binding.let(value, lambda x: sql.when((is_float, nodes.Single(this=x)), otherwise=x.copy()))
+    return sql.let(value, lambda x: sql.when((is_float, nodes.SinglePrecision(this=x)), otherwise=x.copy()))
 
 
 def negated(value: Value) -> Value:
     """Return the unary minus."""
-    return _each(value, lambda value: binding.let(value, lambda x: nodes.MinusDecimal(this=x)), sql.minus)
+    return _each(value, lambda value: sql.let(value, lambda x: nodes.MinusDecimal(this=x)), sql.minus)
 
 
 def absolute(value: Value) -> Value:
     """Return ABS."""
-    return _each(
-        value, lambda value: binding.let(value, lambda x: nodes.AbsDecimal(this=x)), lambda x: sql.call("ABS", x)
-    )
+    return _each(value, lambda value: sql.let(value, lambda x: nodes.AbsDecimal(this=x)), lambda x: sql.call("ABS", x))
 
 
 def floor(value: Value) -> Value:
@@ -157,7 +153,7 @@ def ceiling(value: Value) -> Value:
 def _rounding(function: str) -> tuple[Callable[[Sql], Sql], Callable[[Sql], Sql]]:
     return (
         lambda x: nodes.RoundDecimal(this=x, function=function),
-        lambda value: binding.let(value, lambda x: nodes.RoundDouble(this=x, function=function)),
+        lambda value: sql.let(value, lambda x: nodes.RoundDouble(this=x, function=function)),
     )
 
 
@@ -176,7 +172,7 @@ def rounded(value: Value) -> Value:
         # Infinities and NaN give NaN here, which is above all numbers in both targets.
         return sql.when((middle, up), otherwise=down)
 
-    return _each(value, decimal, lambda value: binding.let(value, number))
+    return _each(value, decimal, lambda value: sql.let(value, number))
 
 
 def _each(value: Value, on_decimal: Callable[[Sql], Sql], on_double: Callable[[Sql], Sql]) -> Value:

@@ -38,7 +38,7 @@ class InvalidPatternError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class TranslatedPattern:
     """A translated regular expression."""
 
     text: str
@@ -52,19 +52,19 @@ def is_plain(pattern: str) -> bool:
     return not _SPECIAL & set(pattern)
 
 
-def translate(pattern: str, flags: str) -> Pattern:
+def translate(pattern: str, flags: str) -> TranslatedPattern:
     """Return the translation; raise InvalidPatternError where there is none."""
     if set(flags) - set("smixq"):
         raise InvalidPatternError(f"expected flags out of s, m, i, x and q, got {flags!r}")
     if "q" in flags:
-        return Pattern("".join(map(_quoted, pattern)), "i" in flags, safe=True)
+        return TranslatedPattern("".join(map(_quoted, pattern)), "i" in flags, safe=True)
     reader = _Reader(pattern, dots="s" in flags, lines="m" in flags, spaces="x" in flags)
     text = reader.alternatives()
     if reader.at < len(reader.pattern):
         raise InvalidPatternError(f"unexpected ) in {pattern!r}")
     anchored = text.startswith(r"\A") and not reader.choices
     safe = reader.safe and not reader.lines and reader.repeats <= 1 + anchored and reader.optional <= _OPTIONAL
-    return Pattern(f"(?m:{text})" if reader.lines else text, "i" in flags, safe)
+    return TranslatedPattern(f"(?m:{text})" if reader.lines else text, "i" in flags, safe)
 
 
 def _quoted(character: str) -> str:

@@ -6,13 +6,23 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from hydrograph.compile import binding, sql
-from hydrograph.compile.expressions import nodes
-from hydrograph.compile.expressions.computed import StringValue, TruthValue, WholeValue
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.expressions.numbers import NOTHING
-from hydrograph.compile.expressions.values import STRINGS, Kinds, Value
+from hydrograph.compile.expressions.regex import InvalidPatternError, TranslatedPattern, is_plain, translate
+from hydrograph.compile.expressions.values import (
+    STRINGS,
+    BooleanValue,
+    ConstantValue,
+    IntegerValue,
+    Kinds,
+    Parameters,
+    StringValue,
+    Value,
+)
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
+from hydrograph.rdf.terms import Literal
 
 SIMPLE: Kinds = frozenset({Kind.STRING})
 _FAR = 10**9
@@ -31,7 +41,7 @@ def string(value: Value, kinds: Kinds = STRINGS) -> Sql | None:
     return of_kinds(value, kinds, value.lexical)
 
 
-def _compatible(left: Value, right: Value) -> Sql | bool:
+def compatible_languages(left: Value, right: Value) -> Sql | bool:
     """Return the test that two strings are [compatible](https://www.w3.org/TR/sparql11-query/#func-arg-compatibility)."""
     ours, theirs = left.language(), right.language()
     if theirs is None:
@@ -47,14 +57,14 @@ def _pair(left: Value, right: Value) -> tuple[Sql, Sql] | None:
     ours, theirs = string(left), string(right)
     if ours is None or theirs is None:
         return None
-    fits = _compatible(left, right)
+    fits = compatible_languages(left, right)
     return ours, theirs if isinstance(fits, bool) else sql.when((fits, theirs))
 
 
 def _test(function: Callable[[Sql, Sql], Sql]) -> Callable[[Value, Value], Value]:
     def test(left: Value, right: Value) -> Value:
         pair = _pair(left, right)
-        return NOTHING if pair is None else TruthValue(function(*pair))
+        return NOTHING if pair is None else BooleanValue(function(*pair))
 
     return test
 
@@ -67,7 +77,7 @@ contains = _test(lambda text, part: sql.call("CONTAINS", text, part))
 def length(value: Value) -> Value:
     """Return STRLEN."""
     text = string(value)
-    return NOTHING if text is None else WholeValue(sql.cast(sql.call("length", text), "BIGINT"))
+    return NOTHING if text is None else IntegerValue(sql.cast(sql.call("length", text), "BIGINT"))
 
 
 def upper(value: Value) -> Value:
@@ -97,7 +107,7 @@ def substring(value: Value, start: Value, count: Value | None = None) -> Value:
         size = sql.when((sql.more(size, sql.num(0)), size.copy()), (sql.not_null(size.copy()), sql.num(0)))
         return sql.call("substring", text, sql.cast(begin.copy(), "INT"), sql.cast(size, "INT"))
 
-    return StringValue(binding.let(first, cut), value.language())
+    return StringValue(sql.let(first, cut), value.language())
 
 
 def _position(value: Value) -> Sql | None:
@@ -111,7 +121,7 @@ def _position(value: Value) -> Sql | None:
         far = (sql.more(x.copy(), high), high.copy()), (sql.less(x.copy(), low), low.copy())
         return sql.when(*far, otherwise=x.copy())
 
-    return sql.cast(binding.let(exact, near), "BIGINT")
+    return sql.cast(sql.let(exact, near), "BIGINT")
 
 
 def _decimal(value: Value) -> Sql:
@@ -153,8 +163,8 @@ def _around(value: Value, mark: Value, cut: Callable[[Sql, Sql, Sql], Sql]) -> V
         return NOTHING
     text, found = pair
     at = sql.call("instr", text, found)
-    result = binding.let(
-        text.copy(), lambda t: binding.let(found.copy(), lambda f: cut(t, f, sql.call("instr", t.copy(), f.copy())))
+    result = sql.let(
+        text.copy(), lambda t: sql.let(found.copy(), lambda f: cut(t, f, sql.call("instr", t.copy(), f.copy())))
     )
     tag = value.language()
     if tag is None:
@@ -186,7 +196,7 @@ def language_matches(tag: Value, wanted: Value) -> Value:
         return NOTHING
     ours, theirs = sql.call("LOWER", tags), sql.call("LOWER", ranges)
     prefix = exp.StartsWith(this=ours.copy(), expression=sql.concat(theirs.copy(), sql.text("-")))
-    return TruthValue(
+    return BooleanValue(
         sql.when(
             (sql.equal(ranges.copy(), sql.text("*")), exp.NEQ(this=tags.copy(), expression=sql.text(""))),
             otherwise=sql.any_of([sql.equal(ours, theirs), prefix]),
@@ -205,6 +215,58 @@ def digest(function: str) -> Callable[[Value], Value]:
 
     def compute(value: Value) -> Value:
         text = string(value, SIMPLE)
-        return NOTHING if text is None else StringValue(nodes.Digest(this=text, function=function))
+        return NOTHING if text is None else StringValue(nodes.TextDigest(this=text, function=function))
 
     return compute
+
+
+def _constant(value: Value | None) -> str | None:
+    """Return the text of a constant simple string, empty for a missing argument; None of anything else."""
+    if value is None:
+        return ""
+    if isinstance(value, ConstantValue) and value.kind is Kind.STRING and isinstance(value.term, Literal):
+        return value.term.lexical
+    return None
+
+
+def _translated(pattern: Value, flags: Value | None) -> TranslatedPattern | None:
+    """Return the translation of constants; None where the pattern is known only at run time, or wrong."""
+    text, options = _constant(pattern), _constant(flags)
+    if text is None or options is None:
+        return None
+    try:
+        return translate(text, options)
+    except InvalidPatternError:
+        return None
+
+
+def _flags(flags: Value | None) -> Sql | None:
+    return sql.text("") if flags is None else string(flags, SIMPLE)
+
+
+def matches(value: Value, pattern: Value, flags: Value | None, parameters: Parameters) -> Value:
+    """Return REGEX."""
+    text, wanted, options = string(value), string(pattern, SIMPLE), _flags(flags)
+    if text is None or wanted is None or options is None:
+        return NOTHING
+    plain = _constant(pattern)
+    if plain is not None and is_plain(plain) and flags is None:
+        return BooleanValue(sql.call("CONTAINS", text, wanted))
+    translated = _translated(pattern, flags)
+    if translated is None:
+        return BooleanValue(sql.kernel("hydrograph_regex", text, wanted, options))
+    case = "i" if translated.ignore_case else ""
+    return BooleanValue(
+        nodes.Matches(this=text, expression=parameters(translated.text), flags=case, safe=translated.safe)
+    )
+
+
+def replace(value: Value, pattern: Value, by: Value, flags: Value | None) -> Value:
+    """Return REPLACE: an error where the pattern matches an empty string."""
+    text, wanted, new, options = string(value), string(pattern, SIMPLE), string(by, SIMPLE), _flags(flags)
+    if text is None or wanted is None or new is None or options is None:
+        return NOTHING
+    plain, replacement = _constant(pattern), _constant(by)
+    if plain and is_plain(plain) and flags is None and replacement is not None and not set(replacement) & set("$\\"):
+        return StringValue(sql.call("replace", text, wanted, new), value.language())
+    return StringValue(sql.kernel("hydrograph_replace", text, wanted, new, options), value.language())

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from hydrograph.compile import binding, sql
-from hydrograph.compile.expressions import nodes
-from hydrograph.compile.expressions.computed import ChoiceValue, StringValue, TruthValue, WrittenValue
+from hydrograph.compile import sql
+from hydrograph.compile import sql_nodes as nodes
 from hydrograph.compile.expressions.lexical import suffix_of
 from hydrograph.compile.expressions.numbers import NOTHING
 from hydrograph.compile.expressions.strings import SIMPLE, of_kinds, string
-from hydrograph.compile.expressions.values import LITERALS, ConstantValue, Kinds, TermValue, Value
+from hydrograph.compile.expressions.values import (
+    LITERALS,
+    BooleanValue,
+    ChoiceValue,
+    ConstantValue,
+    Kinds,
+    LexicalValue,
+    StringValue,
+    TermValue,
+    Value,
+)
 from hydrograph.compile.relation import Part
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.encoding import Kind
@@ -24,14 +33,14 @@ def is_of(value: Value, kinds: Kinds) -> Value:
     """Return whether the term is of one of these kinds; an error where there is none."""
     known = value.is_kind(kinds)
     if isinstance(known, bool):
-        return TruthValue(sql.when((value.bound(), (sql.TRUE if known else sql.FALSE).copy())))
-    return TruthValue(known)
+        return BooleanValue(sql.when((value.bound(), (sql.TRUE if known else sql.FALSE).copy())))
+    return BooleanValue(known)
 
 
 def is_numeric(value: Value) -> Value:
     """Return isNumeric, from the number itself where the data brings it along."""
     if isinstance(value, TermValue) and value.stored:
-        return TruthValue(sql.when((sql.not_null(value.part(Part.ID)), sql.not_null(value.part(Part.NUMBER)))))
+        return BooleanValue(sql.when((sql.not_null(value.part(Part.ID)), sql.not_null(value.part(Part.NUMBER)))))
     return is_of(value, frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE}))
 
 
@@ -51,13 +60,13 @@ def lang(value: Value) -> Value:
 def datatype(value: Value) -> Value:
     """Return DATATYPE of a literal."""
     if isinstance(value, TermValue | ChoiceValue | ConstantValue):
-        text = of_kinds(value, LITERALS, lambda: binding.let(value.part(Part.TEXT), _written_datatype))
-        return NOTHING if text is None else WrittenValue(_IRI, text)
+        text = of_kinds(value, LITERALS, lambda: sql.let(value.part(Part.TEXT), _written_datatype))
+        return NOTHING if text is None else LexicalValue(_IRI, text)
     names = [(kind, sql.text(DATATYPES[kind])) for kind in sorted(value.kinds) if kind in DATATYPES]
     if not names:
         return NOTHING
     kind = value.part(Part.KIND)
-    return WrittenValue(_IRI, sql.when(*[(sql.equal(kind.copy(), sql.num(known)), name) for known, name in names]))
+    return LexicalValue(_IRI, sql.when(*[(sql.equal(kind.copy(), sql.num(known)), name) for known, name in names]))
 
 
 def _written_datatype(text: Sql) -> Sql:
@@ -84,8 +93,8 @@ def iri(value: Value, base: Value | None) -> Value:
     if text is None and not branches:
         return NOTHING
     if text is not None and not branches:
-        return WrittenValue(_IRI, text)
-    return WrittenValue(_IRI, sql.when(*branches, otherwise=text))
+        return LexicalValue(_IRI, text)
+    return LexicalValue(_IRI, sql.when(*branches, otherwise=text))
 
 
 def str_lang(value: Value, tag: Value) -> Value:
@@ -119,7 +128,7 @@ def read_text(text: Sql, kinds: Kinds) -> Value:
             case Part.TEXT:
                 return text.copy()
             case Part.ID:
-                return sql.TermId(this=text.copy())
+                return nodes.TermId(this=text.copy())
             case Part.KIND:
                 return sql.kernel("hydrograph_kind", text.copy())
             case Part.NUMBER:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from hydrograph.compile import binding
+from hydrograph.compile import sql_nodes as nodes
 
 Printer = Callable[[Any, Any], str]
 
@@ -54,7 +54,7 @@ def kernel_call(self: Any, node: exp.Expression) -> str:
 
 def let(self: Any, node: exp.Expression, template: str) -> str:
     """Print a name bound in an expression; names go by depth, so that the text does not depend on what came before."""
-    value = arguments(self, node) if isinstance(node, binding.Each) else self.sql(node, "this")
+    value = arguments(self, node) if isinstance(node, nodes.MapItems) else self.sql(node, "this")
     names: dict[int, str] = self.__dict__.setdefault("hydrograph_names", {})
     names[node.args["key"]] = name = f"x{len(names)}"
     body = self.sql(node, "expression")

@@ -10,23 +10,10 @@ import pytest
 from sqlglot import exp
 
 from hydrograph.compile import sql
-from hydrograph.compile.expressions import (
-    casts,
-    compare,
-    conditions,
-    dates,
-    functions,
-    matching,
-    nodes,
-    numbers,
-    strings,
-    terms,
-    timeline,
-    times,
-)
-from hydrograph.compile.expressions import context as place
-from hydrograph.compile.expressions.computed import StringValue, TruthValue, WholeValue
-from hydrograph.compile.print import Target
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.expressions import casts, compare, context, dates, evaluate, functions, numbers, strings, terms
+from hydrograph.compile.expressions.values import BooleanValue, IntegerValue, StringValue
+from hydrograph.compile.printers import Target
 from tests.support.expression_table import Case, differences, read_cases, run_locally
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -36,7 +23,7 @@ def function(name: str, changed: Callable[[Any], Any]) -> Patch:
     """Return the mistake that puts another function in the place of a built-in one."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        for table in ("_ONE", "_TWO", "_NONE"):
+        for table in ("UNARY", "BINARY", "NULLARY"):
             known = getattr(functions, table)
             if name in known:
                 patch.setattr(functions, table, MappingProxyType({**known, name: changed(known[name])}))
@@ -70,7 +57,7 @@ def operator(was: str, is_: str) -> Patch:
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         known: Callable[..., Any] = compare.compare
-        patch.setattr(conditions, "compare", lambda op, *sides: known(is_ if op == was else op, *sides))
+        patch.setattr(evaluate, "compare", lambda op, *sides: known(is_ if op == was else op, *sides))
 
     return plant
 
@@ -78,7 +65,7 @@ def operator(was: str, is_: str) -> Patch:
 def arithmetic(was: str, is_: str) -> Patch:
     def plant(patch: pytest.MonkeyPatch) -> None:
         known: Callable[..., Any] = numbers.calculate
-        patch.setattr(conditions, "calculate", lambda op, *sides: known(is_ if op == was else op, *sides))
+        patch.setattr(evaluate, "calculate", lambda op, *sides: known(is_ if op == was else op, *sides))
 
     return plant
 
@@ -96,7 +83,7 @@ def cast_to(datatype: str, other: str) -> Patch:
 def one_more(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def changed(value: Any) -> Any:
         found = inner(value)
-        return WholeValue(sql.add(found.value, sql.num(1))) if isinstance(found, WholeValue) else found
+        return IntegerValue(sql.add(found.value, sql.num(1))) if isinstance(found, IntegerValue) else found
 
     return changed
 
@@ -125,15 +112,15 @@ MUTANTS: dict[str, tuple[Patch, tuple[str, ...]]] = {
     "comparison": (operator("<", "<="), ("<",)),
     "equality": (operator("=", "<="), ("=",)),
     "equal numbers of other types": (
-        replaced(compare, "_numbers_equal", lambda _: compare.same_term),
+        replaced(compare, "equal_numbers", lambda _: compare.same_term),
         ("=",),
     ),
-    "order of strings": (replaced(compare, "_strings_less", lambda inner: swapped(inner)), ("<", ">")),
-    "NaN": (replaced(compare, "_no_nan", lambda _: lambda *_values: []), ("NaN",)),
-    "dates without a zone": (replaced(timeline, "_FOURTEEN_HOURS", lambda _: 0), ("T",)),
-    "durations": (replaced(timeline, "_DAY", lambda day: day + 1), ("uration",)),
+    "order of strings": (replaced(compare, "compare_strings", lambda inner: swapped(inner)), ("<", ">")),
+    "NaN": (replaced(compare, "no_nan_conditions", lambda _: lambda *_values: []), ("NaN",)),
+    "dates without a zone": (replaced(dates, "LARGEST_ZONE", lambda _: 0), ("T",)),
+    "durations": (replaced(dates, "SECONDS_PER_DAY", lambda day: day + 1), ("uration",)),
     "sameTerm": (
-        function("SAMETERM", lambda _: lambda one, other: TruthValue(compare.compare("=", one, other))),
+        function("SAMETERM", lambda _: lambda one, other: BooleanValue(compare.compare("=", one, other))),
         ("sameTerm",),
     ),
     "addition": (arithmetic("+", "-"), ("+",)),
@@ -143,21 +130,21 @@ MUTANTS: dict[str, tuple[Patch, tuple[str, ...]]] = {
     "promotion": (
         replaced(
             numbers,
-            "_result_type",
+            "promoted_kind",
             lambda inner: lambda *a, **k: sql.num(min(a[2])) if len(a[2]) > 1 else inner(*a, **k),
         ),
         ("+",),
     ),
-    "single precision": (replaced(numbers, "_rounded", lambda _: lambda value, *_rest: value), ("float",)),
-    "quotients are cut": (replaced(numbers, "_quotient", lambda _: by_doubles(exp.Div)), ("/",)),
-    "negation": (replaced(conditions, "negated", lambda _: lambda value: value), ("-",)),
+    "single precision": (replaced(numbers, "round_to_single", lambda _: lambda value, *_rest: value), ("float",)),
+    "quotients are cut": (replaced(numbers, "decimal_quotient", lambda _: by_doubles(exp.Div)), ("/",)),
+    "negation": (replaced(evaluate, "negated", lambda _: lambda value: value), ("-",)),
     "effective boolean value": (
-        replaced(conditions, "non_zero", lambda _: lambda value: value.bound()),
+        replaced(evaluate, "non_zero", lambda _: lambda value: value.bound()),
         ("!", "IF", "&&", "||"),
     ),
     "errors in conditions": (
         replaced(
-            conditions, "_effective_boolean", lambda inner: lambda value: sql.coalesce(inner(value), sql.FALSE.copy())
+            evaluate, "effective_boolean", lambda inner: lambda value: sql.coalesce(inner(value), sql.FALSE.copy())
         ),
         ("!", "IF", "&&", "||"),
     ),
@@ -173,7 +160,7 @@ MUTANTS: dict[str, tuple[Patch, tuple[str, ...]]] = {
     "isIRI": (function("ISIRI", lambda _: terms.is_numeric), ("isIRI", "isURI")),
     "isBlank": (function("ISBLANK", lambda _: terms.is_numeric), ("isBlank",)),
     "isLiteral": (function("ISLITERAL", lambda _: terms.is_numeric), ("isLiteral",)),
-    "isNumeric": (function("ISNUMERIC", lambda _: functions._ONE["ISLITERAL"]), ("isNumeric",)),
+    "isNumeric": (function("ISNUMERIC", lambda _: functions.UNARY["ISLITERAL"]), ("isNumeric",)),
     "STRLANG": (function("STRLANG", lambda _: lambda value, _tag: terms.str_(value)), ("STRLANG",)),
     "STRDT": (function("STRDT", lambda _: lambda value, _type: terms.str_(value)), ("STRDT",)),
     "STRLEN": (function("STRLEN", one_more), ("STRLEN",)),
@@ -188,31 +175,31 @@ MUTANTS: dict[str, tuple[Patch, tuple[str, ...]]] = {
     "CONTAINS": (function("CONTAINS", swapped), ("CONTAINS",)),
     "STRBEFORE": (function("STRBEFORE", lambda _: strings.after), ("STRBEFORE",)),
     "STRAFTER": (function("STRAFTER", lambda _: strings.before), ("STRAFTER",)),
-    "compatible languages": (replaced(strings, "_compatible", lambda _: lambda *_sides: True), ("@",)),
+    "compatible languages": (replaced(strings, "compatible_languages", lambda _: lambda *_sides: True), ("@",)),
     "CONCAT": (replaced(strings, "concat", lambda inner: lambda values: inner(tuple(reversed(values)))), ("CONCAT",)),
     "languages of results": (replaced(strings, "concat", without_tag), ("CONCAT",)),
     "langMatches": (function("LANGMATCHES", swapped), ("langMatches",)),
     "ENCODE_FOR_URI": (function("ENCODE_FOR_URI", lambda _: terms.str_), ("ENCODE_FOR_URI",)),
-    "REGEX": (replaced(matching, "matches", lambda inner: lambda a, b, _flags, c: inner(a, b, None, c)), ("REGEX",)),
+    "REGEX": (replaced(strings, "matches", lambda inner: lambda a, b, _flags, c: inner(a, b, None, c)), ("REGEX",)),
     "REPLACE": (
-        replaced(matching, "replace", lambda inner: lambda a, b, c, _flags: inner(a, b, c, None)),
+        replaced(strings, "replace", lambda inner: lambda a, b, c, _flags: inner(a, b, c, None)),
         ("REPLACE",),
     ),
-    "YEAR": (function("YEAR", lambda _: times.month), ("YEAR",)),
-    "MONTH": (function("MONTH", lambda _: times.day), ("MONTH",)),
-    "DAY": (function("DAY", lambda _: times.month), ("DAY",)),
-    "HOURS": (function("HOURS", lambda _: times.minutes), ("HOURS",)),
-    "MINUTES": (function("MINUTES", lambda _: times.hours), ("MINUTES",)),
-    "SECONDS": (function("SECONDS", lambda _: times.minutes), ("SECONDS",)),
-    "TIMEZONE": (function("TIMEZONE", lambda _: times.tz), ("TIMEZONE",)),
-    "TZ": (function("TZ", lambda _: times.timezone), ("TZ(",)),
+    "YEAR": (function("YEAR", lambda _: dates.month), ("YEAR",)),
+    "MONTH": (function("MONTH", lambda _: dates.day), ("MONTH",)),
+    "DAY": (function("DAY", lambda _: dates.month), ("DAY",)),
+    "HOURS": (function("HOURS", lambda _: dates.minutes), ("HOURS",)),
+    "MINUTES": (function("MINUTES", lambda _: dates.hours), ("MINUTES",)),
+    "SECONDS": (function("SECONDS", lambda _: dates.minutes), ("SECONDS",)),
+    "TIMEZONE": (function("TIMEZONE", lambda _: dates.tz), ("TIMEZONE",)),
+    "TZ": (function("TZ", lambda _: dates.timezone), ("TZ(",)),
     "days of months": (
-        replaced(dates, "_days", lambda _: lambda fields: sql.multiply(fields.month(), sql.num(30))),
+        replaced(dates, "days_since_epoch", lambda _: lambda fields: sql.multiply(fields.month(), sql.num(30))),
         ("date",),
     ),
     **{name: (digest_as(name, other), (name,)) for name, other in DIGESTS.items()},
     "NOW": (
-        replaced(place, "instant_of", lambda inner: lambda validity: sql.add(inner(validity), sql.num(1))),
+        replaced(context, "report_time", lambda inner: lambda validity: sql.add(inner(validity), sql.num(1))),
         ("NOW",),
     ),
     "cast to integer": (cast_to("integer", "decimal"), ("xsd:integer(",)),
@@ -230,7 +217,7 @@ MUTANTS: dict[str, tuple[Patch, tuple[str, ...]]] = {
     ),
     "COALESCE": (
         replaced(
-            conditions, "ChoiceValue", lambda inner: lambda chosen, *switch: inner(tuple(reversed(chosen)), *switch)
+            evaluate, "ChoiceValue", lambda inner: lambda chosen, *switch: inner(tuple(reversed(chosen)), *switch)
         ),
         ("COALESCE", "IF("),
     ),
@@ -255,5 +242,5 @@ def test_a_planted_mistake_is_noticed(family: str, cases: list[Case], monkeypatc
 
 
 def test_every_function_has_a_mistake() -> None:
-    known = {*functions._ONE, *functions._TWO, *functions._NONE, "CONCAT", "SUBSTR", "IRI", "REGEX", "REPLACE"}
+    known = {*functions.UNARY, *functions.BINARY, *functions.NULLARY, "CONCAT", "SUBSTR", "IRI", "REGEX", "REPLACE"}
     assert {name.upper() for name in known} - {name.upper() for name in MUTANTS} == WITHOUT_A_VALUE

@@ -11,8 +11,8 @@ import pyoxigraph
 import pytest
 
 from hydrograph.algebra.expressions import Expression
-from hydrograph.compile.expressions.needs import needs, reads_clock
-from hydrograph.compile.print import Target
+from hydrograph.compile.expressions.demand import expression_demand, reads_clock
+from hydrograph.compile.printers import Target
 from hydrograph.rdf.encoding import decode, encode_text
 from hydrograph.rdf.nquads import parse_term, term_text
 from hydrograph.rdf.terms import Literal, Variable
@@ -174,4 +174,4 @@ def test_what_reads_the_clock() -> None:
 
 def test_a_number_compared_with_a_constant_needs_no_text() -> None:
     test: Expression = read_expression("?v > 30")
-    assert {part.value for part in needs(test)[Variable("v")]} == {"num", "dec"}
+    assert {part.value for part in expression_demand(test)[Variable("v")]} == {"num", "dec"}

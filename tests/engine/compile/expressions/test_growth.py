@@ -7,9 +7,9 @@ import pytest
 from hydrograph.algebra.expressions import Expression
 from hydrograph.algebra.nodes import Extend, Project
 from hydrograph.compile import sql
-from hydrograph.compile.expressions.conditions import condition
-from hydrograph.compile.print import Target, print_sql
-from hydrograph.compile.relation import Encoded, Part, Ranks, Relation
+from hydrograph.compile.expressions.evaluate import condition
+from hydrograph.compile.printers import Target, print_sql
+from hydrograph.compile.relation import EncodedLayout, Part, RankInterval, Relation
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Variable
 from hydrograph.runtime.plan import Facts, plan
@@ -27,9 +27,11 @@ def expression(text: str) -> Expression:
 
 def written(text: str, target: Target) -> str:
     """Return a condition over variables of which nothing is known."""
-    form = Encoded(frozenset(Part))
-    forms = {Variable(name): form for name in _NAMES}
-    relation = Relation("rows", dict(forms), frozenset(forms), (), Ranks(), {Variable(name): name for name in _NAMES})
+    form = EncodedLayout(frozenset(Part))
+    layouts = {Variable(name): form for name in _NAMES}
+    relation = Relation(
+        "rows", dict(layouts), frozenset(layouts), (), RankInterval(), {Variable(name): name for name in _NAMES}
+    )
     return print_sql(condition(expression(text), relation, sql.text), target)
 
 

@@ -7,44 +7,15 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from hydrograph.compile.program import DOMAIN, Chunking, Keep, Let, StaticInput, Step, StreamInput
-from hydrograph.compile.relation import Ranks, Relation
-from hydrograph.compile.reporting import Timeline
+from hydrograph.compile.inputs import Inputs, StaticInput, StreamInput
+from hydrograph.compile.program import Let, Materialize, Step
+from hydrograph.compile.relation import RankInterval, Relation
 from hydrograph.compile.sql import Sql, parameter, table
-from hydrograph.rdf.terms import Iri, Variable
+from hydrograph.rdf.terms import Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a program may read: the windows of the query by name, and the static graphs."""
-
-    windows: Mapping[Iri | None, StreamInput]
-    statics: Mapping[Iri | None, StaticInput]
-    keys: tuple[str, ...] = ()
-    """Hidden keys that the input tables carry already, such as the number of a stream in a test plan."""
-    chunking: Chunking | None = None
-    broadcast: bool = True
-    """Whether static graphs are small enough to be sent to every task."""
-    exact_numbers: bool = False
-    """Whether neither data nor query is known to have a float or a double, so that every sum is exact."""
-    quads: StaticInput | None = None
-    """The static named graphs: the columns of a triple and its graph, `g` and `g_id`."""
-    graphs: StaticInput | None = None
-    """The names `g` and `g_id` of the static named graphs, empty ones included."""
-    merged: tuple[Iri, ...] = ()
-    """The named graphs that FROM makes part of the default graph."""
-    domain: str = DOMAIN
-    """The name of the table of evaluated ranks."""
-    only: tuple[Iri, ...] | None = None
-    """The graphs of FROM NAMED; None where the query names no graph at all, and so sees all."""
-    feeding: tuple[Iri, ...] = ()
-    """The windows that feed the default graph, under the names they have in `windows` (A4, A9)."""
-    timeline: Timeline | None = None
-    """How the reports are found; None where they form a grid."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class ReportSteps:
     """The steps that found the reports of a query."""
 
     instants: str
@@ -65,7 +36,7 @@ class Compilation:
     constants: dict[str, str] = field(default_factory=dict)
     predicates: dict[int, str] = field(default_factory=dict)
     reads_domain: bool = False
-    ranked: Ranked | None = None
+    ranked: ReportSteps | None = None
     _named: int = 0
 
     def stem(self, variable: Variable) -> str:
@@ -99,7 +70,7 @@ class Compilation:
         name = self.name("kept")
         columns = [exp.column(column) for column in relation.all_columns()]
         query = exp.Select(expressions=columns or [exp.Star()]).from_(table(relation.name), copy=False)
-        self.steps.append(Keep(name, query))
+        self.steps.append(Materialize(name, query))
         return relation.renamed(name)
 
     def fresh(self) -> Variable:
@@ -115,9 +86,9 @@ class Compilation:
         self.reads_domain = True
         return Relation(self.inputs.domain, {}, frozenset(), keys, self.ranks(), {})
 
-    def ranks(self) -> Ranks:
+    def ranks(self) -> RankInterval:
         """Return the validity of rows at some reports."""
-        return Ranks(instants=None if self.ranked is None else self.ranked.instants)
+        return RankInterval(instants=None if self.ranked is None else self.ranked.instants)
 
     def rank_behind(self) -> Sql:
         """Return the first rank that is not reported."""

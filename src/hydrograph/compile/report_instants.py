@@ -14,10 +14,11 @@ from typing import assert_never
 from sqlglot import exp
 
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation, Ranked
-from hydrograph.compile.leaves import chunked
-from hydrograph.compile.program import Keep, StreamInput
-from hydrograph.compile.reporting import Counted, Everything, Timed, Timeline, Unit
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.compilation import Compilation, ReportSteps
+from hydrograph.compile.inputs import AllVisibility, CountUnit, CountVisibility, StreamInput, Timeline, TimeVisibility
+from hydrograph.compile.program import Materialize
+from hydrograph.compile.scan import chunked
 from hydrograph.compile.sql import Sql
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import When
@@ -30,28 +31,29 @@ _MOMENT = ("m_t", "m_s", "m_q")
 _TRIPLE = ("s_id", "p_id", "o_id")
 
 
-def find_instants(compilation: Compilation, timeline: Timeline, windows: list[StreamInput]) -> Ranked:
+def find_instants(compilation: Compilation, timeline: Timeline, windows: list[StreamInput]) -> ReportSteps:
     """Add the steps that find the reports of a query over these windows, and when each shows its elements."""
-    steps = _Steps(compilation, timeline)
+    steps = InstantSteps(compilation, timeline)
     compilation.streams += windows
-    sights = [steps.sights(window) for window in windows]
-    marks = steps.marks(windows, sights)
+    visibilities = [steps.visibilities(window) for window in windows]
+    marks = steps.marks(windows, visibilities)
     spans = {
-        window.name: (steps.spans(sight, keys, marks), keys)
-        for window, (sight, keys) in zip(windows, sights, strict=True)
+        window.name: (steps.spans(visibility, keys, marks), keys)
+        for window, (visibility, keys) in zip(windows, visibilities, strict=True)
     }
     instants = steps.instants(marks)
-    return Ranked(instants, steps.domain(instants), spans)
+    return ReportSteps(instants, steps.domain(instants), spans)
 
 
 def _both(one: exp.Query, other: exp.Query) -> exp.Query:
     return exp.union(one, other, distinct=False, copy=False)
 
 
-class _Steps:
-    """The steps of one timeline."""
+class InstantSteps:
+    """Steps that find the reports of one timeline."""
 
     def __init__(self, compilation: Compilation, timeline: Timeline) -> None:
+        """Prepare the steps of `timeline`; each method adds steps to `compilation`."""
         self.compilation = compilation
         self.timeline = timeline
         self.is_tuple = timeline.tick is Tick.TUPLE
@@ -59,21 +61,22 @@ class _Steps:
         self.at_close = timeline.policy.when is When.WINDOW_CLOSE
 
     def keep(self, query: exp.Query, purpose: str) -> str:
+        """Add a step that is materialised, and return its name."""
         name = self.compilation.name(purpose)
-        self.compilation.steps.append(Keep(name, query))
+        self.compilation.steps.append(Materialize(name, query))
         return name
 
-    def sights(self, window: StreamInput) -> tuple[str, tuple[str, ...]]:
+    def visibilities(self, window: StreamInput) -> tuple[str, tuple[str, ...]]:
         """Return the step that says when each element enters the window and leaves it, and what names an element.
 
         An element may be there once for each of its triples: whoever groups need not make it one before.
         """
-        match window.sight:
-            case Timed() as timed:
-                return self._timed(window, timed)
-            case Counted() as counted:
-                return self._counted(window, counted)
-            case Everything():
+        match window.visibility:
+            case TimeVisibility() as timed:
+                return self.time_window_spans(window, timed)
+            case CountVisibility() as counted:
+                return self.count_window_spans(window, counted)
+            case AllVisibility():
                 keys = self._keys()
                 elements = self._since(window, keys)
                 columns = self._ends(self._entry(window), self._border(sql.num(NEVER)))
@@ -81,7 +84,7 @@ class _Steps:
             case None:
                 raise AssertionError(window)
             case _:
-                assert_never(window.sight)
+                assert_never(window.visibility)
 
     def _keys(self) -> tuple[str, ...]:
         return ("t", "seq") if self.is_tuple else ("t",)
@@ -120,7 +123,7 @@ class _Steps:
         names = [f"{end}_{column}" for end in ("in", "out") for column in self.moment]
         return [sql.alias(value, name) for value, name in zip((*enters, *leaves), names, strict=True)]
 
-    def _timed(self, window: StreamInput, timed: Timed) -> tuple[str, tuple[str, ...]]:
+    def time_window_spans(self, window: StreamInput, timed: TimeVisibility) -> tuple[str, tuple[str, ...]]:
         """Time windows, in closed form: by closes (S31), or from entry to the last close (S10)."""
         grid = timed.grid
         keys = ("t",) if self.at_close else self._keys()
@@ -143,13 +146,13 @@ class _Steps:
         query = self._with(ranked, keys, columns).where(sql.less(sql.col("lo"), sql.col("hi")), copy=False)
         return self.compilation.let(query, "seen"), keys
 
-    def _counted(self, window: StreamInput, counted: Counted) -> tuple[str, tuple[str, ...]]:
+    def count_window_spans(self, window: StreamInput, counted: CountVisibility) -> tuple[str, tuple[str, ...]]:
         """Windows that count (S11, A5), from running counts `c` of which `n` are an element's own.
 
         A window reports where a multiple of the slide is passed; the j-th multiple is passed by one element. An
         element enters at the first report behind it, and leaves at the first at which there are enough newer ones.
         """
-        keys = ("t",) if counted.unit is Unit.TIMES else ("t", "seq")
+        keys = ("t",) if counted.unit is CountUnit.TIMES else ("t", "seq")
         slide = counted.slide if self.at_close else 1
         own = self.keep(self._units(window, counted.unit, keys), "units")
         total = self.keep(
@@ -164,15 +167,15 @@ class _Steps:
         bounds = sql.from_(sql.select(*map(sql.col, keys), sql.alias(first, "first"), sql.alias(end, "behind")), total)
         some = sql.select(*map(sql.col, (*keys, "first", "behind"))).from_(bounds.subquery("b", copy=False), copy=False)
         some = some.where(sql.less(sql.col("first"), sql.col("behind")), copy=False)
-        passes = sql.RankRange(this=sql.col("first"), expression=sql.col("behind"))
+        passes = nodes.RankRange(this=sql.col("first"), expression=sql.col("behind"))
         multiples = self.compilation.let(
             sql.select(*map(sql.col, keys), sql.alias(passes, "j")).from_(some.subquery("s", copy=False), copy=False),
             "multiples",
         )
         first_in = sql.add(passed(before.copy()), sql.num(1))
         needed = sql.add(sql.col("c"), sql.num(counted.size))
-        if counted.unit is Unit.TRIPLES:
-            covered = sql.RankRange(
+        if counted.unit is CountUnit.TRIPLES:
+            covered = nodes.RankRange(
                 this=sql.add(before.copy(), sql.num(1)), expression=sql.add(sql.col("c"), sql.num(1))
             )
             covers = self.compilation.let(
@@ -210,19 +213,19 @@ class _Steps:
         )
         return self.compilation.let(query, "seen"), keys
 
-    def _units(self, window: StreamInput, unit: Unit, keys: tuple[str, ...]) -> exp.Select:
+    def _units(self, window: StreamInput, unit: CountUnit, keys: tuple[str, ...]) -> exp.Select:
         """Return each element with how many units it counts for."""
-        if unit is not Unit.TRIPLES:
+        if unit is not CountUnit.TRIPLES:
             one = sql.alias(sql.cast(sql.num(1), "BIGINT"), "n")
             return self._with(self._elements(window, keys), keys, [one])
         triples = self._elements(window, (*keys, *_TRIPLE))
         number = sql.alias(exp.Count(this=exp.Star()), "n")
         return self._with(triples, keys, [number]).group_by(*map(sql.col, keys), copy=False)
 
-    def marks(self, windows: list[StreamInput], sights: list[tuple[str, tuple[str, ...]]]) -> str:
+    def marks(self, windows: list[StreamInput], visibilities: list[tuple[str, tuple[str, ...]]]) -> str:
         """Return every instant at which something happens: whether it is reported, and how many reports are before."""
         sides: list[exp.Query] = [
-            self._happenings(window, sight) for window, (sight, _) in zip(windows, sights, strict=True)
+            self._happenings(window, visibility) for window, (visibility, _) in zip(windows, visibilities, strict=True)
         ]
         # A close is a border; a period comes after all that enters then.
         known = self._border(sql.col("t")) if self.at_close else self._whole(sql.col("t"))
@@ -249,17 +252,17 @@ class _Steps:
             marks = self.keep(query.from_(held.subquery("h", copy=False), copy=False), "marks")
         return self.keep(self._running(marks, [*self.moment, "w"], self.moment, "w", "upto", "m_t"), "ranked")
 
-    def _happenings(self, window: StreamInput, sight: str) -> exp.Select:
+    def _happenings(self, window: StreamInput, visibility: str) -> exp.Select:
         """Return each entry and each leave of a window, whether it is reported, and by how much the content grows."""
         side = exp.Explode(this=exp.Array(expressions=[sql.num(_IN), sql.num(_OUT)]))
         names = [f"{end}_{column}" for end in ("in", "out") for column in self.moment]
-        spread = sql.from_(sql.select(*map(sql.col, names), sql.alias(side, "d")), sight)
+        spread = sql.from_(sql.select(*map(sql.col, names), sql.alias(side, "d")), visibility)
         is_entry = sql.equal(sql.col("d"), sql.num(_IN))
         moments = [
             sql.alias(sql.when((is_entry.copy(), sql.col(f"in_{column}")), otherwise=sql.col(f"out_{column}")), column)
             for column in self.moment
         ]
-        policy, timed = self.timeline.policy, isinstance(window.sight, Timed)
+        policy, timed = self.timeline.policy, isinstance(window.visibility, TimeVisibility)
         entries = policy.when is When.CONTENT_CHANGE or (self.at_close and not timed)
         leaves = policy.when is When.CONTENT_CHANGE and policy.expiry and timed
         events = sql.select(*moments, sql.col("d")).from_(spread.subquery("s", copy=False), copy=False)
@@ -319,14 +322,14 @@ class _Steps:
         )
         return sql.hint(query, "BROADCAST", sql.col("r"))
 
-    def spans(self, sight: str, keys: tuple[str, ...], marks: str) -> str:
+    def spans(self, visibility: str, keys: tuple[str, ...], marks: str) -> str:
         """Return the ranks `[lo, hi)` at which a window shows each element that is seen at some report."""
         before = [
             sql.alias(sql.subtract(sql.col("upto", side), sql.col("w", side)), bound)
             for side, bound in (("i", "lo"), ("o", "hi"))
         ]
         names = [*keys, *(f"{end}_{column}" for end in ("in", "out") for column in self.moment)]
-        once = sql.from_(sql.select(*map(sql.col, names)), sight).distinct(copy=False)
+        once = sql.from_(sql.select(*map(sql.col, names)), visibility).distinct(copy=False)
         query = sql.select(*[sql.alias(sql.col(key, "e"), key) for key in keys], *before)
         query = query.from_(once.subquery("e", copy=False), copy=False)
         for side, end in (("i", "in"), ("o", "out")):

@@ -12,55 +12,57 @@ from enum import Enum
 from sqlglot import exp
 
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.distinct import covered_before
+from hydrograph.compile.compilation import Compilation
 from hydrograph.compile.joins import broadcast_side, compatible, has_parts
 from hydrograph.compile.relation import (
     Always,
+    BooleanLayout,
     Demand,
-    Encoded,
-    Form,
+    EncodedLayout,
     Part,
-    Ranks,
+    RankInterval,
     Relation,
-    Truth,
-    form_columns,
+    TermLayout,
+    layout_columns,
     null_part,
-    overlap,
+    overlap_conditions,
 )
+from hydrograph.compile.set_operators import covered_before
 from hydrograph.compile.sql import Sql
 from hydrograph.rdf.terms import Variable
 
 _MATCH, _GAP, _TAIL = 0, 1, 2
-_ORDINAL, _HIT, _FROM, _TO, _COVERED, _LAST, _PIECE = "n", "hit", "m_lo", "m_hi", "m_before", "m_last", "piece"
+_ORDINAL, _HIT, MATCH_LO, MATCH_HI, _COVERED, _LAST, PIECE = "n", "hit", "m_lo", "m_hi", "m_before", "m_last", "piece"
 
 
-class Outcome(Enum):
+class JoinKind(Enum):
     """What becomes of a row that is matched at some of its instants."""
 
-    OPTIONAL = (_MATCH, _GAP, _TAIL)
+    LEFT = (_MATCH, _GAP, _TAIL)
     """The pairs, and the row itself where there is none (S22)."""
-    WITHOUT = (_GAP, _TAIL)
+    ANTI = (_GAP, _TAIL)
     """The row where it is not matched: MINUS and NOT EXISTS (S23, S24)."""
-    WITHIN = (_MATCH,)
+    SEMI = (_MATCH,)
     """The row where it is matched, once: EXISTS (S24)."""
-    MARKED = (_TAIL, _GAP, _MATCH)
+    MARK = (_TAIL, _GAP, _MATCH)
     """The row everywhere, with a boolean: EXISTS inside a larger condition."""
 
 
-def agreeing(left: Relation, right: Relation) -> list[Sql]:
+def compatibility_conditions(left: Relation, right: Relation) -> list[Sql]:
     """Return the conditions that a row of each side are compatible and valid together."""
     conditions = [sql.equal(sql.col(key, "l"), sql.col(key, "r")) for key in left.keys if key in right.keys]
-    conditions += [compatible(left, right, variable) for variable in left.forms if variable in right.forms]
-    return [*conditions, *overlap(left.validity, right.validity, "l", "r")]
+    conditions += [compatible(left, right, variable) for variable in left.layouts if variable in right.layouts]
+    return [*conditions, *overlap_conditions(left.validity, right.validity, "l", "r")]
 
 
-def sharing(left: Relation, right: Relation, counted: frozenset[Variable], given: list[Sql]) -> list[Sql]:
+def shared_binding_condition(
+    left: Relation, right: Relation, counted: frozenset[Variable], given: list[Sql]
+) -> list[Sql]:
     """Return the condition that both rows bind a variable: none if one is certain to be, FALSE if none can be (S23).
 
     `given` are the tests that a variable is bound around both.
     """
-    shared = [variable for variable in left.forms if variable in right.forms and variable in counted]
+    shared = [variable for variable in left.layouts if variable in right.layouts and variable in counted]
     if any(variable in left.certain and variable in right.certain for variable in shared):
         return []
     both = [*given]
@@ -75,7 +77,7 @@ def sharing(left: Relation, right: Relation, counted: frozenset[Variable], given
 
 
 @dataclass(frozen=True, slots=True)
-class _Added:
+class _AddedColumn:
     """A column of the answer that depends on the match: its value in a pair, and where there is none."""
 
     name: str
@@ -83,12 +85,12 @@ class _Added:
     alone: Sql
 
 
-def subtract(
+def outer_join(
     compilation: Compilation,
     left: Relation,
     right: Relation,
     on: list[Sql],
-    outcome: Outcome,
+    kind: JoinKind,
     demand: Demand | None = None,
     mark: Variable | None = None,
 ) -> Relation:
@@ -98,69 +100,77 @@ def subtract(
     """
     static = isinstance(left.validity, Always)
     assert not static or isinstance(right.validity, Always)
-    assert frozenset(right.keys) <= frozenset(left.keys) or outcome is not Outcome.OPTIONAL
-    span = Ranks() if isinstance(left.validity, Always) else left.validity
-    forms, added = _outputs(compilation, left, right, outcome, demand or {}, mark)
-    pieces = _pieces(compilation, left, right, on, span, added)
+    assert frozenset(right.keys) <= frozenset(left.keys) or kind is not JoinKind.LEFT
+    span = RankInterval() if isinstance(left.validity, Always) else left.validity
+    layouts, added = _outputs(compilation, left, right, kind, demand or {}, mark)
+    pieces = match_intervals(compilation, left, right, on, span, added)
     certain = left.certain | ({mark} if mark is not None else frozenset())
-    stems = {**left.names, **{variable: compilation.stem(variable) for variable in forms if variable not in left.forms}}
-    result = Relation(left.name, forms, certain, left.keys, left.validity, stems)
-    query = _emitted(pieces, left, result, span, outcome, added, mark)
-    purpose = {Outcome.OPTIONAL: "optional", Outcome.WITHOUT: "without", Outcome.WITHIN: "within"}
-    return compilation.step(result, query, purpose.get(outcome, "marked"))
+    stems = {
+        **left.names,
+        **{variable: compilation.stem(variable) for variable in layouts if variable not in left.layouts},
+    }
+    result = Relation(left.name, layouts, certain, left.keys, left.validity, stems)
+    query = emit_pieces(pieces, left, result, span, kind, added, mark)
+    purpose = {JoinKind.LEFT: "optional", JoinKind.ANTI: "without", JoinKind.SEMI: "within"}
+    return compilation.step(result, query, purpose.get(kind, "marked"))
 
 
 def _outputs(
     compilation: Compilation,
     left: Relation,
     right: Relation,
-    outcome: Outcome,
+    kind: JoinKind,
     demand: Demand,
     mark: Variable | None,
-) -> tuple[dict[Variable, Form], list[_Added]]:
-    forms = dict(left.forms)
+) -> tuple[dict[Variable, TermLayout], list[_AddedColumn]]:
+    layouts = dict(left.layouts)
     if mark is not None:
-        forms[mark] = Truth()
-    added: list[_Added] = []
-    if outcome is not Outcome.OPTIONAL:
-        return forms, added
-    for variable in (*left.forms, *(variable for variable in right.forms if variable not in left.forms)):
+        layouts[mark] = BooleanLayout()
+    added: list[_AddedColumn] = []
+    if kind is not JoinKind.LEFT:
+        return layouts, added
+    for variable in (*left.layouts, *(variable for variable in right.layouts if variable not in left.layouts)):
         wanted = demand.get(variable, frozenset())
-        if variable not in right.forms or (variable in left.certain and has_parts(left, variable, wanted)):
+        if variable not in right.layouts or (variable in left.certain and has_parts(left, variable, wanted)):
             continue
-        form = right.forms[variable] if variable not in left.forms and wanted else Encoded(wanted)
-        if isinstance(form, Encoded):
-            form = Encoded(wanted)
+        layout = right.layouts[variable] if variable not in left.layouts and wanted else EncodedLayout(wanted)
+        if isinstance(layout, EncodedLayout):
+            layout = EncodedLayout(wanted)
             parts = [part for part in Part if part in wanted]
             paired = [right.part(variable, part, "r") for part in parts]
             alone = [null_part(part) for part in parts]
-            if variable in left.forms:
+            if variable in left.layouts:
                 paired = [
                     sql.coalesce(left.part(variable, part, "l"), value)
                     for part, value in zip(parts, paired, strict=True)
                 ]
                 alone = [left.part(variable, part) for part in parts]
         else:
-            columns = form_columns(right.names[variable], form)
+            columns = layout_columns(right.names[variable], layout)
             paired = [sql.col(column, "r") for column in columns]
             alone = [sql.NULL.copy() for _ in columns]
-        forms[variable] = form
-        names = form_columns(compilation.stem(variable), form)
-        added += [_Added(*each) for each in zip(names, paired, alone, strict=True)]
-    return forms, added
+        layouts[variable] = layout
+        names = layout_columns(compilation.stem(variable), layout)
+        added += [_AddedColumn(*each) for each in zip(names, paired, alone, strict=True)]
+    return layouts, added
 
 
 def row_identity(rows: Relation) -> list[str]:
     """Return the columns that tell rows apart; equal rows are interchangeable."""
     names = [*rows.keys, *rows.validity.columns]
-    for variable, form in rows.forms.items():
-        by_id = isinstance(form, Encoded) and Part.ID in form.parts
+    for variable, layout in rows.layouts.items():
+        by_id = isinstance(layout, EncodedLayout) and Part.ID in layout.parts
         names += [rows.column(variable, Part.ID)] if by_id else rows.columns(variable)
     return names
 
 
-def _pieces(
-    compilation: Compilation, left: Relation, right: Relation, on: list[Sql], span: Ranks, added: list[_Added]
+def match_intervals(
+    compilation: Compilation,
+    left: Relation,
+    right: Relation,
+    on: list[Sql],
+    span: RankInterval,
+    added: list[_AddedColumn],
 ) -> exp.Select:
     """Return every pair with its interval and what earlier pairs of the same left row cover."""
     identity = [sql.col(name) for name in row_identity(left)]
@@ -172,15 +182,15 @@ def _pieces(
     marked = sql.from_(sql.select(*theirs, sql.alias(sql.num(1), _HIT)), right.name)
     names = [*left.all_columns(), *(span.columns if stamps else ()), _ORDINAL]
     start, end = sql.col(span.lo, "l"), sql.col(span.hi, "l")
-    if isinstance(right.validity, Ranks):
+    if isinstance(right.validity, RankInterval):
         start = sql.greatest(start, sql.col(right.validity.lo, "r"))
         end = sql.least(end, sql.col(right.validity.hi, "r"))
     hit = sql.not_null(sql.col(_HIT, "r"))
     pairs = sql.select(
         *[sql.alias(sql.col(name, "l"), name) for name in names],
         *[sql.alias(each.paired, f"{each.name}_m") for each in added],
-        sql.alias(sql.when((hit, start)), _FROM),
-        sql.alias(sql.when((hit.copy(), end)), _TO),
+        sql.alias(sql.when((hit, start)), MATCH_LO),
+        sql.alias(sql.when((hit.copy(), end)), MATCH_HI),
     )
     pairs = pairs.from_(numbered.subquery("l", copy=False), copy=False).join(
         marked.subquery("r", copy=False), on=sql.all_of(on), join_type="left", copy=False
@@ -188,35 +198,35 @@ def _pieces(
     if broadcast_side(compilation, left, right) == "r":
         pairs = sql.hint(pairs, "BROADCAST", sql.col("r"))
     within = [sql.col(name) for name in (*row_identity(left), _ORDINAL)]
-    order = [sql.col(_FROM), sql.col(_TO)]
-    covered = covered_before([column.copy() for column in within], _FROM, _TO)
-    last = sql.is_null(sql.window(exp.Lead(this=sql.col(_FROM)), within, order))
+    order = [sql.col(MATCH_LO), sql.col(MATCH_HI)]
+    covered = covered_before([column.copy() for column in within], MATCH_LO, MATCH_HI)
+    last = sql.is_null(sql.window(exp.Lead(this=sql.col(MATCH_LO)), within, order))
     return sql.select(exp.Star(), sql.alias(covered, _COVERED), sql.alias(last, _LAST)).from_(
         pairs.subquery("p", copy=False), copy=False
     )
 
 
-def _emitted(
+def emit_pieces(
     pieces: exp.Select,
     left: Relation,
     result: Relation,
-    span: Ranks,
-    outcome: Outcome,
-    added: list[_Added],
+    span: RankInterval,
+    kind: JoinKind,
+    added: list[_AddedColumn],
     mark: Variable | None,
 ) -> exp.Select:
     """Return the pieces that are asked for, each with its interval."""
-    emitted = exp.Explode(this=exp.Array(expressions=[sql.num(piece) for piece in sorted(outcome.value)]))
-    spread = sql.select(exp.Star(), sql.alias(emitted, _PIECE)).from_(pieces.subquery("w", copy=False), copy=False)
+    emitted = exp.Explode(this=exp.Array(expressions=[sql.num(piece) for piece in sorted(kind.value)]))
+    spread = sql.select(exp.Star(), sql.alias(emitted, PIECE)).from_(pieces.subquery("w", copy=False), copy=False)
     starts, ends = sql.col(span.lo), sql.col(span.hi)
     covered = sql.coalesce(sql.col(_COVERED), starts.copy())
-    begin = sql.col(_FROM)
-    if outcome is not Outcome.OPTIONAL:  # each instant once, however many pairs there are
-        begin = sql.greatest(begin, sql.coalesce(sql.col(_COVERED), sql.col(_FROM)))
-    behind = sql.greatest(covered.copy(), sql.coalesce(sql.col(_TO), starts.copy()))
-    is_match, is_gap = (sql.equal(sql.col(_PIECE), sql.num(piece)) for piece in (_MATCH, _GAP))
+    begin = sql.col(MATCH_LO)
+    if kind is not JoinKind.LEFT:  # each instant once, however many pairs there are
+        begin = sql.greatest(begin, sql.coalesce(sql.col(_COVERED), sql.col(MATCH_LO)))
+    behind = sql.greatest(covered.copy(), sql.coalesce(sql.col(MATCH_HI), starts.copy()))
+    is_match, is_gap = (sql.equal(sql.col(PIECE), sql.num(piece)) for piece in (_MATCH, _GAP))
     lo = sql.when((is_match, begin), (is_gap, covered), (sql.col(_LAST), behind))
-    hi = sql.when((is_match.copy(), sql.col(_TO)), (is_gap.copy(), sql.col(_FROM)), otherwise=ends)
+    hi = sql.when((is_match.copy(), sql.col(MATCH_HI)), (is_gap.copy(), sql.col(MATCH_LO)), otherwise=ends)
     values = {each.name: sql.when((is_match.copy(), sql.col(f"{each.name}_m")), otherwise=each.alone) for each in added}
     if mark is not None:
         values[result.columns(mark)[0]] = is_match.copy()

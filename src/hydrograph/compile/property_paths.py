@@ -34,21 +34,20 @@ from hydrograph.algebra.nodes import (
     ZeroOrOne,
 )
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.distinct import distinct
+from hydrograph.compile.compilation import Compilation
 from hydrograph.compile.joins import join
+from hydrograph.compile.outer_joins import JoinKind, compatibility_conditions, outer_join
 from hydrograph.compile.program import Fixpoint, Let
-from hydrograph.compile.relation import Demand, Part, Parts, Relation, form_columns
-from hydrograph.compile.scope import Compile, Scope, restricted, substituted
-from hydrograph.compile.subtract import Outcome, agreeing, subtract
-from hydrograph.compile.union import union
+from hydrograph.compile.relation import Demand, Part, Parts, Relation, layout_columns
+from hydrograph.compile.scope import PatternCompiler, Scope, restrict, substitute_outer
+from hydrograph.compile.set_operators import distinct, union
 from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri, Variable
 
 _ID: Parts = frozenset({Part.ID})
 
 
-def expanded(compilation: Compilation, pattern: PathPattern) -> Pattern | None:
+def expand_path(compilation: Compilation, pattern: PathPattern) -> Pattern | None:
     """Return a path as joins and unions of shorter ones; None for those that repeat."""
     subject, target = pattern.subject, pattern.object
     ends = tuple(dict.fromkeys(term for term in (subject, target) if isinstance(term, Variable)))
@@ -89,11 +88,11 @@ def _any_but(
 
 
 @dataclass(frozen=True, slots=True)
-class Paths:
+class PathCompiler:
     """Compiles the paths that repeat."""
 
     compilation: Compilation
-    compile: Compile
+    compile: PatternCompiler
     scope: Scope
 
     def repeated(self, pattern: PathPattern, demand: Demand) -> Relation:
@@ -115,7 +114,7 @@ class Paths:
                     rows = union(self.compilation, rows, self._given(rows, term, (first, last)), wanted)
             rows = distinct(self.compilation, rows)
         rows = self._ended(rows, (first, last), (subject, target))
-        return substituted(self.compilation, self.scope, rows, demand)
+        return substitute_outer(self.compilation, self.scope, rows, demand)
 
     def _pairs(
         self,
@@ -160,8 +159,8 @@ class Paths:
         step = _view(edges, {near: middle, far: far})
         parts = {variable: frozenset(Part) for variable in (near, far)}
         longer = join(compilation, found, step, parts)
-        longer = distinct(compilation, restricted(longer, frozenset({near, far})))
-        fresh = subtract(compilation, longer, known, agreeing(longer, known), Outcome.WITHOUT)
+        longer = distinct(compilation, restrict(longer, frozenset({near, far})))
+        fresh = outer_join(compilation, longer, known, compatibility_conditions(longer, known), JoinKind.ANTI)
         query = sql.from_(sql.select(*[column.copy() for column in columns]), fresh.name)
         compilation.let(query, "found")
         steps, compilation.steps = compilation.steps, outside
@@ -196,17 +195,17 @@ class Paths:
         seed = self.scope.seed
         assert seed is not None
         keys = tuple(key for key in seed.keys if key in rows.keys or key == "chunk" or key in self.inputs_keys)
-        form = seed.forms[variable]
+        layout = seed.layouts[variable]
         names = {end: self.compilation.stem(end) for end in ends}
         copies = [
             sql.alias(sql.col(old), new)
             for end in ends
-            for old, new in zip(seed.columns(variable), form_columns(names[end], form), strict=True)
+            for old, new in zip(seed.columns(variable), layout_columns(names[end], layout), strict=True)
         ]
         kept = [sql.col(name) for name in (*keys, *seed.validity.columns)]
         query = sql.from_(sql.select(*kept, *copies), seed.name)
         query = query.where(sql.not_null(seed.part(variable, Part.ID)), copy=False)
-        given = Relation(seed.name, dict.fromkeys(ends, form), frozenset(ends), keys, seed.validity, names)
+        given = Relation(seed.name, dict.fromkeys(ends, layout), frozenset(ends), keys, seed.validity, names)
         return self.compilation.step(given, query, "given")
 
     @property
@@ -226,15 +225,15 @@ class Paths:
         if terms[0] == terms[1] and not tests:
             tests.append(sql.equal(rows.part(ends[0], Part.ID), rows.part(ends[1], Part.ID)))
         named = {term: end for end, term in zip(ends, terms, strict=True) if isinstance(term, Variable)}
-        forms = {term: rows.forms[end] for term, end in named.items()}
+        layouts = {term: rows.layouts[end] for term, end in named.items()}
         names = {term: self.compilation.stem(term) for term in named}
         columns = [sql.col(key) for key in rows.keys]
         for term, end in named.items():
-            new = form_columns(names[term], forms[term])
+            new = layout_columns(names[term], layouts[term])
             columns += [sql.alias(sql.col(old), name) for old, name in zip(rows.columns(end), new, strict=True)]
         columns += [sql.col(name) for name in rows.validity.columns]
         query = sql.from_(sql.select(*columns or [sql.alias(sql.num(1), "one")]), rows.name).where(*tests, copy=False)
-        result = replace(rows, forms=forms, certain=frozenset(named), names=names)
+        result = replace(rows, layouts=layouts, certain=frozenset(named), names=names)
         return self.compilation.step(result, query, "path")
 
 
@@ -242,7 +241,7 @@ def _view(rows: Relation, names: dict[Variable, Variable]) -> Relation:
     """Return the rows with other variables for the same columns."""
     return replace(
         rows,
-        forms={new: rows.forms[old] for old, new in names.items()},
+        layouts={new: rows.layouts[old] for old, new in names.items()},
         names={new: rows.names[old] for old, new in names.items()},
         certain=frozenset(names.values()),
     )

@@ -6,19 +6,16 @@ from collections.abc import Iterable
 from functools import reduce
 
 from hydrograph.algebra.expressions import (
-    And,
     Calculate,
     Call,
     Compare,
     Constant,
-    Exists,
     Expression,
     In,
     Negate,
-    Not,
-    Or,
     Reference,
 )
+from hydrograph.algebra.walk import VOLATILE, operands
 from hydrograph.compile.relation import Demand, Part, Parts
 from hydrograph.rdf.encoding import NUMERIC, Kind, encode
 from hydrograph.rdf.terms import Variable
@@ -27,7 +24,6 @@ from hydrograph.rdf.xsd import is_single
 _ALL: Parts = frozenset(Part)
 _WRITTEN: Parts = frozenset({Part.TEXT, Part.KIND})
 _NUMBER: Parts = frozenset({Part.KIND, Part.NUMBER, Part.DECIMAL})
-_SEEDED = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 _OF_TEXT = frozenset(
     (
         "STR", "LANG", "DATATYPE", "IRI", "STRDT", "STRLANG", "STRLEN", "UCASE", "LCASE", "STRSTARTS", "STRENDS",
@@ -47,28 +43,12 @@ def reads_clock(expression: Expression) -> bool:
     """
     match expression:
         case Call(function, arguments):
-            return function == "NOW" or function in _SEEDED or any(map(reads_clock, arguments))
+            return function == "NOW" or function in VOLATILE or any(map(reads_clock, arguments))
         case _:
-            return any(map(reads_clock, _operands(expression)))
+            return any(map(reads_clock, operands(expression)))
 
 
-def _operands(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case And(operands) | Or(operands):
-            return operands
-        case Not(operand) | Negate(operand):
-            return (operand,)
-        case Compare(_, left, right) | Calculate(_, left, right):
-            return (left, right)
-        case In(operand, choices):
-            return (operand, *choices)
-        case Call(_, arguments):
-            return arguments
-        case Constant() | Reference() | Exists():
-            return ()
-
-
-def needs(expression: Expression) -> dict[Variable, Parts]:
+def expression_demand(expression: Expression) -> dict[Variable, Parts]:
     """Return what a condition or a value reads of each variable."""
     match expression:
         case Reference(variable):
@@ -77,19 +57,20 @@ def needs(expression: Expression) -> dict[Variable, Parts]:
             return merge_demands(*_comparison_needs(operator, left, right))
         case In(operand, choices):
             pairs = [_comparison_needs("=", operand, choice) for choice in choices]
-            return merge_demands(needs(operand), *[demand for pair in pairs for demand in pair])
+            return merge_demands(expression_demand(operand), *[demand for pair in pairs for demand in pair])
         case Calculate() | Negate():
             return _with(expression, _NUMBER)
         case Call(function, arguments):
             return _call_needs(expression, function if isinstance(function, str) else "", arguments)
         case _:
-            return merge_demands(*map(needs, _operands(expression)))
+            return merge_demands(*map(expression_demand, operands(expression)))
 
 
 def _with(expression: Expression, parts: Parts) -> dict[Variable, Parts]:
     """Return the needs of the operands, of which variables are read in `parts` only."""
-    operands = _operands(expression)
-    return merge_demands(*({o.variable: parts} if isinstance(o, Reference) else needs(o) for o in operands))
+    return merge_demands(
+        *({o.variable: parts} if isinstance(o, Reference) else expression_demand(o) for o in operands(expression))
+    )
 
 
 def _call_needs(expression: Expression, function: str, arguments: tuple[Expression, ...]) -> dict[Variable, Parts]:
@@ -101,13 +82,15 @@ def _call_needs(expression: Expression, function: str, arguments: tuple[Expressi
         return _with(expression, frozenset({Part.KIND}))
     if function == "SUBSTR":
         text, *numbers = arguments
-        counts = [{n.variable: _NUMBER} if isinstance(n, Reference) else needs(n) for n in numbers]
-        return merge_demands({text.variable: _WRITTEN} if isinstance(text, Reference) else needs(text), *counts)
+        counts = [{n.variable: _NUMBER} if isinstance(n, Reference) else expression_demand(n) for n in numbers]
+        return merge_demands(
+            {text.variable: _WRITTEN} if isinstance(text, Reference) else expression_demand(text), *counts
+        )
     if function in _OF_TEXT:
         return _with(expression, _WRITTEN)
     if function in _OF_NUMBER:
         return _with(expression, _NUMBER)
-    return merge_demands(*map(needs, arguments))
+    return merge_demands(*map(expression_demand, arguments))
 
 
 def _comparison_needs(operator: str, left: Expression, right: Expression) -> Iterable[dict[Variable, Parts]]:
@@ -115,7 +98,7 @@ def _comparison_needs(operator: str, left: Expression, right: Expression) -> Ite
         if isinstance(mine, Reference):
             yield {mine.variable: _operand_needs(other, ordered=operator not in ("=", "!="))}
         else:
-            yield needs(mine)
+            yield expression_demand(mine)
 
 
 def _operand_needs(other: Expression, *, ordered: bool) -> Parts:

@@ -9,23 +9,23 @@ from sqlglot import exp
 
 from hydrograph.algebra.nodes import TriplePattern
 from hydrograph.compile import sql
-from hydrograph.compile.context import Compilation
-from hydrograph.compile.distinct import distinct
+from hydrograph.compile import sql_nodes as nodes
+from hydrograph.compile.compilation import Compilation
 from hydrograph.compile.graphs import MergedGraph, NamedGraph, NamedGraphs
-from hydrograph.compile.program import Chunking, SetMaking, StaticInput, StreamInput
+from hydrograph.compile.inputs import Chunking, Deduplication, StaticInput, StreamInput
 from hydrograph.compile.relation import (
     Always,
     Demand,
-    Encoded,
-    Form,
+    EncodedLayout,
     Part,
     Parts,
     Relation,
-    form_columns,
+    TermLayout,
+    layout_columns,
     null_part,
 )
+from hydrograph.compile.set_operators import distinct, union
 from hydrograph.compile.sql import Sql
-from hydrograph.compile.union import union
 from hydrograph.errors import QueryError
 from hydrograph.rdf.encoding import TRIPLE_COLUMNS, Kind, encode
 from hydrograph.rdf.terms import Variable
@@ -34,7 +34,7 @@ NO_PARTS: Parts = frozenset()
 _POSITIONS = ("s", "p", "o")
 
 
-def leaf(
+def scan_pattern(
     compilation: Compilation,
     pattern: TriplePattern,
     source: StreamInput | StaticInput | NamedGraph | NamedGraphs | MergedGraph | None,
@@ -43,34 +43,34 @@ def leaf(
     """Return the matches of a triple pattern in what it reads."""
     match source:
         case MergedGraph():
-            return _merged_leaf(compilation, pattern, source, demand)
+            return _scan_merged(compilation, pattern, source, demand)
         case StreamInput():
-            return stream_leaf(compilation, pattern, source, demand)
+            return scan_stream(compilation, pattern, source, demand)
         case StaticInput():
-            return static_leaf(compilation, pattern, _default_graph(compilation, source), demand)
+            return scan_static(compilation, pattern, _default_graph(compilation, source), demand)
         case NamedGraph(quads):
             rows = sql.from_(sql.select(exp.Star()), _read(compilation, quads))
-            return static_leaf(compilation, pattern, rows.where(*source.conditions(), copy=False), demand)
+            return scan_static(compilation, pattern, rows.where(*source.conditions(), copy=False), demand)
         case NamedGraphs(quads):
             rows = sql.from_(sql.select(exp.Star()), _read(compilation, quads))
             key = sql.alias(sql.col("g_id"), source.key)
-            return static_leaf(compilation, pattern, rows.where(*source.conditions(), copy=False), demand, key)
+            return scan_static(compilation, pattern, rows.where(*source.conditions(), copy=False), demand, key)
         case None:
             if compilation.inputs.merged and compilation.inputs.quads is not None:
-                return static_leaf(compilation, pattern, _default_graph(compilation, None), demand)
+                return scan_static(compilation, pattern, _default_graph(compilation, None), demand)
             raise QueryError(
                 "a triple pattern outside WINDOW reads the static default graph, and none is given; "
                 "put it into a WINDOW block or give static data"
             )
 
 
-def _merged_leaf(compilation: Compilation, pattern: TriplePattern, source: MergedGraph, demand: Demand) -> Relation:
+def _scan_merged(compilation: Compilation, pattern: TriplePattern, source: MergedGraph, demand: Demand) -> Relation:
     """Return the matches in several graphs that are seen as one; where two hold a triple it counts once (A4)."""
     # The ids of all variables tell the triples of a pattern apart.
     known = {v: demand.get(v, NO_PARTS) | {Part.ID} for v in pattern_variables(pattern)}
-    sides = [stream_leaf(compilation, pattern, stream, known) for stream in source.streams]
+    sides = [scan_stream(compilation, pattern, stream, known) for stream in source.streams]
     if source.has_static:
-        sides.append(static_leaf(compilation, pattern, _default_graph(compilation, source.static), known))
+        sides.append(scan_static(compilation, pattern, _default_graph(compilation, source.static), known))
     rows = sides[0]
     for side in sides[1:]:
         rows = union(compilation, rows, side, known)
@@ -103,21 +103,21 @@ def _default_graph(compilation: Compilation, static: StaticInput | None) -> exp.
     return sides[0] if len(sides) == 1 else exp.union(*sides, distinct=True, copy=False)
 
 
-def static_leaf(
+def scan_static(
     compilation: Compilation, pattern: TriplePattern, graph: exp.Query, demand: Demand, key: Sql | None = None
 ) -> Relation:
     """Return the matches of a pattern in a static graph; they hold at every instant (S27)."""
-    columns, forms = _terms(compilation, pattern, demand)
+    columns, layouts = _terms(compilation, pattern, demand)
     if key is not None:
         columns = [key, *columns]
     query = sql.select(*columns, *([] if columns else [sql.alias(sql.num(1), "one")]))
     query = query.from_(graph.subquery("g", copy=False), copy=False).where(*_matches(pattern), copy=False)
     name = compilation.let(query, "static")
     keys = () if key is None else (key.alias,)
-    return Relation(name, forms, frozenset(forms), keys, Always(), _stems(compilation, forms))
+    return Relation(name, layouts, frozenset(layouts), keys, Always(), _stems(compilation, layouts))
 
 
-def stream_leaf(
+def scan_stream(
     compilation: Compilation,
     pattern: TriplePattern,
     stream: StreamInput,
@@ -134,36 +134,38 @@ def stream_leaf(
     if not isinstance(pattern.predicate, Variable):
         known = encode(pattern.predicate)
         compilation.predicates[known.id] = known.text
-    columns, forms = _terms(compilation, pattern, demand)
+    columns, layouts = _terms(compilation, pattern, demand)
     keys = compilation.inputs.keys
     chunking = compilation.inputs.chunking
-    rows = Relation("e", forms, frozenset(forms), keys, compilation.ranks(), _stems(compilation, forms))
+    rows = Relation("e", layouts, frozenset(layouts), keys, compilation.ranks(), _stems(compilation, layouts))
     tests = [] if test is None else [test(rows)]
-    if stream.set_making is SetMaking.DONE:
+    if stream.deduplication is Deduplication.DONE:
         done = ("chunk",) if chunking is not None else ()
         query = sql.select(*[sql.col(key) for key in (*done, *keys)], *columns, sql.col("lo"), sql.col("hi"))
         query = sql.from_(query, stream.name).where(*_matches(pattern), copy=False)
         if tests:
             query = sql.select(exp.Star()).from_(query.subquery("e", copy=False), copy=False).where(*tests, copy=False)
         return replace(rows, name=compilation.let(query, "window"), keys=(*keys, *done))
-    identity = _identity(pattern) if stream.set_making in (SetMaking.LEAD, SetMaking.STAMPED) else []
-    names = [name for variable, form in forms.items() for name in form_columns(compilation.stem(variable), form)]
-    if stream.set_making is SetMaking.STAMPED:
-        query = _looked_up(compilation, columns, identity, _matches(pattern), stream).where(*tests, copy=False)
+    identity = _identity(pattern) if stream.deduplication in (Deduplication.LEAD, Deduplication.STAMPED) else []
+    names = [
+        name for variable, layout in layouts.items() for name in layout_columns(compilation.stem(variable), layout)
+    ]
+    if stream.deduplication is Deduplication.STAMPED:
+        query = _join_spans(compilation, columns, identity, _matches(pattern), stream).where(*tests, copy=False)
     else:
         query = _stamp(columns, [*keys, *identity], _matches(pattern), stream).where(*tests, copy=False)
-    if chunking is not None and stream.set_making is SetMaking.STAMPED:
+    if chunking is not None and stream.deduplication is Deduplication.STAMPED:
         query = chunked(query, [*names, *identity], chunking)
         keys = (*keys, "chunk")
     elif chunking is not None:
-        query = _chunk(query, [*keys, *names, *identity], chunking)
+        query = _stamp_chunks(query, [*keys, *names, *identity], chunking)
         keys = (*keys, "chunk")
     if identity:
-        query = _cut_at_next(query, [*keys, *names], [*identity, *keys])
+        query = cut_at_next_arrival(query, [*keys, *names], [*identity, *keys])
     return replace(rows, name=compilation.let(query, "window"), keys=keys)
 
 
-def prepared(
+def deduplicated_stream(
     stream: StreamInput, events: str, chunking: Chunking, columns: list[str], predicates: list[int]
 ) -> exp.Query:
     """Return the rows of a stream that several patterns read, stamped, cut by chunk and made disjoint once for all.
@@ -176,20 +178,20 @@ def prepared(
     matches: list[Sql] = (
         [exp.In(this=sql.col("p_id"), expressions=[sql.num(each) for each in predicates])] if predicates else []
     )
-    query = _chunk(_stamp([], extra, matches, stream, events), extra, chunking)
-    return _cut_at_next(query, ["chunk", *columns], [*identity, "chunk"])
+    query = _stamp_chunks(_stamp([], extra, matches, stream, events), extra, chunking)
+    return cut_at_next_arrival(query, ["chunk", *columns], [*identity, "chunk"])
 
 
-def held(stream: StreamInput) -> exp.Query:
+def content_intervals(stream: StreamInput) -> exp.Query:
     """Return the different intervals of ranks at which a window has content, whatever it is."""
-    rows = _stamp([], [], [], replace(stream, set_making=SetMaking.NOT_NEEDED))
+    rows = _stamp([], [], [], replace(stream, deduplication=Deduplication.NOT_NEEDED))
     return (
         sql.select(sql.col("lo"), sql.col("hi")).from_(rows.subquery("h", copy=False), copy=False).distinct(copy=False)
     )
 
 
-def _stems(compilation: Compilation, forms: dict[Variable, Form]) -> dict[Variable, str]:
-    return {variable: compilation.stem(variable) for variable in forms}
+def _stems(compilation: Compilation, layouts: dict[Variable, TermLayout]) -> dict[Variable, str]:
+    return {variable: compilation.stem(variable) for variable in layouts}
 
 
 def _matches(pattern: TriplePattern) -> list[Sql]:
@@ -207,23 +209,25 @@ def _matches(pattern: TriplePattern) -> list[Sql]:
     return conditions
 
 
-def _terms(compilation: Compilation, pattern: TriplePattern, demand: Demand) -> tuple[list[Sql], dict[Variable, Form]]:
-    """Return the columns of the pattern's variables that somebody reads, and their forms."""
+def _terms(
+    compilation: Compilation, pattern: TriplePattern, demand: Demand
+) -> tuple[list[Sql], dict[Variable, TermLayout]]:
+    """Return the columns of the pattern's variables that somebody reads, and their layouts."""
     columns: list[Sql] = []
-    forms: dict[Variable, Form] = {}
+    layouts: dict[Variable, TermLayout] = {}
     # The object comes first: where a variable stands in several positions, only the object's columns know its kind.
     for position, term in (("o", pattern.object), ("s", pattern.subject), ("p", pattern.predicate)):
-        if not isinstance(term, Variable) or term in forms:
+        if not isinstance(term, Variable) or term in layouts:
             continue
         parts = demand.get(term, NO_PARTS)
-        form = Encoded(parts)
-        forms[term] = form
+        layout = EncodedLayout(parts)
+        layouts[term] = layout
         wanted = [part for part in Part if part in parts]
         columns += [
             sql.alias(_source(position, part), name)
-            for part, name in zip(wanted, form_columns(compilation.stem(term), form), strict=True)
+            for part, name in zip(wanted, layout_columns(compilation.stem(term), layout), strict=True)
         ]
-    return columns, forms
+    return columns, layouts
 
 
 def _source(position: str, part: Part) -> Sql:
@@ -252,7 +256,7 @@ def _identity(pattern: TriplePattern) -> list[str]:
     return [f"{position}_id" for position, term in named if isinstance(term, Variable)] or ["s_id"]
 
 
-def _looked_up(
+def _join_spans(
     compilation: Compilation, columns: list[Sql], identity: list[str], matches: list[Sql], stream: StreamInput
 ) -> exp.Select:
     """Return the matching events with the ranks at which the window shows their elements (S18)."""
@@ -272,7 +276,7 @@ def _looked_up(
     )
 
 
-def _rank(stream: StreamInput, t: Sql) -> Sql:
+def first_report_rank(stream: StreamInput, t: Sql) -> Sql:
     """Return the report rank of the first window that closes after `t`, before clipping (S8)."""
     assert stream.grid is not None
     since = sql.subtract(t, sql.num(stream.grid.first_close))
@@ -287,14 +291,14 @@ def _stamp(
     assert grid is not None
     # Before its first close a window contributes nothing (S31), hence the shift.
     starts = [sql.parameter("k_from"), *([sql.num(stream.shift)] if stream.shift else [])]
-    lo = sql.greatest(_rank(stream, sql.col("t")), *starts)
+    lo = sql.greatest(first_report_rank(stream, sql.col("t")), *starts)
     if grid.width % grid.step == 0:
-        end = sql.add(_rank(stream, sql.col("t")), sql.num(grid.width // grid.step))
+        end = sql.add(first_report_rank(stream, sql.col("t")), sql.num(grid.width // grid.step))
     else:
-        end = _rank(stream, sql.add(sql.col("t"), sql.num(grid.width)))
+        end = first_report_rank(stream, sql.add(sql.col("t"), sql.num(grid.width)))
     ends = [end, sql.parameter("k_to")]
-    if stream.set_making is SetMaking.NEXT_COLUMN:
-        ends.append(sql.coalesce(_rank(stream, sql.col("t_next")), sql.parameter("k_to")))
+    if stream.deduplication is Deduplication.NEXT_COLUMN:
+        ends.append(sql.coalesce(first_report_rank(stream, sql.col("t_next")), sql.parameter("k_to")))
     bounds = [
         sql.at_least(sql.col("t"), sql.parameter(f"{stream.name}_from")),
         sql.less(sql.col("t"), sql.parameter(f"{stream.name}_to")),
@@ -311,7 +315,7 @@ def _stamp(
     )
 
 
-def _chunk(query: exp.Select, names: list[str], chunking: Chunking) -> exp.Select:
+def _stamp_chunks(query: exp.Select, names: list[str], chunking: Chunking) -> exp.Select:
     """Return each row once for every chunk it touches, clipped to it (S17); Spark then moves rows by chunk once."""
     first = sql.floor_divide(sql.col("lo"), chunking.ranks)
     last = sql.floor_divide(sql.subtract(sql.col("hi"), sql.num(1)), chunking.ranks)
@@ -326,7 +330,7 @@ def chunked(query: exp.Select, names: list[str], chunking: Chunking) -> exp.Sele
     """Return the same for rows of any length, which may touch many chunks."""
     first = sql.floor_divide(sql.col("lo"), chunking.ranks)
     last = sql.floor_divide(sql.subtract(sql.col("hi"), sql.num(1)), chunking.ranks)
-    touched = sql.RankRange(this=first, expression=sql.add(last, sql.num(1)))
+    touched = nodes.RankRange(this=first, expression=sql.add(last, sql.num(1)))
     return _spread(query, names, touched, chunking)
 
 
@@ -345,7 +349,7 @@ def _spread(query: exp.Select, names: list[str], touched: Sql, chunking: Chunkin
     return sql.hint(clipped, "REPARTITION", sql.num(chunking.partitions), sql.col("chunk"))
 
 
-def _cut_at_next(query: exp.Select, names: list[str], identity: list[str]) -> exp.Select:
+def cut_at_next_arrival(query: exp.Select, names: list[str], identity: list[str]) -> exp.Select:
     """Return the rows cut at the next arrival of the same triple (S19.3): `hi` grows with `lo` inside one window.
 
     `identity` has an id first: Spark sorts by the first column as a number, and compares rows only where it is equal,
