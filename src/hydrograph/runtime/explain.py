@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hydrograph.algebra.queries import NamedWindow, StreamOperator
-from hydrograph.compile.inputs import Counted, Everything, Timed, Unit
+from hydrograph.compile.inputs import CountVisibility, AllVisibility, TimeVisibility, CountUnit
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.kernels import called
 from hydrograph.runtime.plan import Plan
@@ -36,8 +36,8 @@ def windows_in_words(plan: Plan) -> str:
 def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
     own = "a window that feeds the default graph" if name in plan.feeding else f"window <{name.value}>"
     stream = f"stream <{window.stream.value}>"
-    match plan.sights[name]:
-        case Timed(_, delay):
+    match plan.visibilities[name]:
+        case TimeVisibility(_, delay):
             grid = plan.windows[name]
             every = "continuously" if grid.slide is None else f"every {spoken(grid.step)}"
             ago = f", as it was {spoken(delay)} before" if delay else ""
@@ -54,10 +54,10 @@ def _window_in_words(plan: Plan, name: Iri, window: NamedWindow) -> list[str]:
                 gap = spoken(grid.step - grid.width)
                 lines.append(f"  between two windows lies a gap of {gap}: nothing there counts")
             return lines
-        case Counted(size, slide, unit):
-            what = "elements of its newest instant" if unit is Unit.TIMES else f"last {size} {unit.value}"
+        case CountVisibility(size, slide, unit):
+            what = "elements of its newest instant" if unit is CountUnit.TIMES else f"last {size} {unit.value}"
             return [f"{own} holds the {what} of {stream}, every {slide}; an element is never split"]
-        case Everything():
+        case AllVisibility():
             return [f"{own} holds all of {stream} since t0"]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hydrograph.compile.inputs import Timed
-from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.inputs import TimeVisibility
+from hydrograph.compile.printers import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.compile.relation import Encoded, Part, part_of
+from hydrograph.compile.relation import EncodedLayout, Part, part_of
 from hydrograph.runtime.kernels import called
 from hydrograph.runtime.placement.spark import register
 from hydrograph.runtime.plan import Plan
@@ -40,16 +40,16 @@ def _window(plan: Plan, t: Column) -> list[Column]:
     from pyspark.sql import functions as f
 
     nothing = f.lit(None).cast("bigint")
-    sights = list(plan.sights.values())
-    timed = [sight for sight in sights if isinstance(sight, Timed)]
-    scopes = {(sight.grid.width, sight.delay) for sight in timed}
-    if plan.profile.report.when is not When.WINDOW_CLOSE or len(timed) < len(sights) or len(scopes) > 1:
+    visibilities = list(plan.visibilities.values())
+    timed = [visibility for visibility in visibilities if isinstance(visibility, TimeVisibility)]
+    scopes = {(visibility.grid.width, visibility.delay) for visibility in timed}
+    if plan.profile.report.when is not When.WINDOW_CLOSE or len(timed) < len(visibilities) or len(scopes) > 1:
         return [nothing.alias("open"), nothing.alias("close")]
     ((width, delay),) = scopes
     together = f.lit(True)  # noqa: FBT003
-    for sight in timed:
-        first = sight.grid.first_close
-        together &= (t >= f.lit(first)) & ((t - f.lit(first)) % f.lit(sight.grid.step) == 0)
+    for visibility in timed:
+        first = visibility.grid.first_close
+        together &= (t >= f.lit(first)) & ((t - f.lit(first)) % f.lit(visibility.grid.step) == 0)
     close = t - f.lit(delay)
     return [
         f.when(together, close - f.lit(width)).alias("open"),
@@ -62,10 +62,10 @@ def _texts(raw: DataFrame, program: Program) -> list[Column]:
 
     columns = []
     for output in program.outputs:
-        if isinstance(output.form, Encoded) and Part.TEXT not in output.form.parts:
+        if isinstance(output.layout, EncodedLayout) and Part.TEXT not in output.layout.parts:
             columns.append(f.lit(None).cast("string").alias(output.variable.name))
             continue
-        text = print_sql(part_of(output.form, output.stem, Part.TEXT), Target.SPARK)
+        text = print_sql(part_of(output.layout, output.stem, Part.TEXT), Target.SPARK)
         for kernel in called(text):
             register(raw.sparkSession, kernel)
         columns.append(f.expr(text).alias(output.variable.name))

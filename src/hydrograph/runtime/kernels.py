@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hydrograph.compile.expressions.regex import InvalidPatternError, Pattern, translate
+from hydrograph.compile.expressions.regex import InvalidPatternError, TranslatedPattern, translate
 from hydrograph.language.iri import is_absolute, resolve
 from hydrograph.rdf.encoding import encode_text, term_id
 from hydrograph.rdf.nquads import IRIREF, term_text
@@ -107,7 +107,7 @@ def _instant(milliseconds: int) -> str | None:
 
 
 @lru_cache(1024)
-def _pattern(pattern: str, flags: str) -> Pattern | None:
+def _pattern(pattern: str, flags: str) -> TranslatedPattern | None:
     try:
         return translate(pattern, flags)
     except InvalidPatternError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,20 +12,13 @@ from hydrograph.errors import UsageError
 from hydrograph.rdf.encoding import encode
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.xsd import INEXACT
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.temporal import Instant
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-class PlacementChoice(StrEnum):
-    """Where a query runs; auto decides by the number of rows."""
-
-    AUTO = "auto"
-    SPARK = "spark"
-    LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True)

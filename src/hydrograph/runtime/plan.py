@@ -19,16 +19,16 @@ from hydrograph.compile.inputs import (
     QUADS,
     STATIC,
     Chunking,
-    Counted,
-    Everything,
+    CountVisibility,
+    AllVisibility,
     Inputs,
-    SetMaking,
-    Sight,
+    Deduplication,
+    Visibility,
     StaticInput,
     StreamInput,
-    Timed,
+    TimeVisibility,
     Timeline,
-    Unit,
+    CountUnit,
 )
 from hydrograph.compile.program import Program
 from hydrograph.errors import QueryError, UnsupportedError
@@ -46,7 +46,7 @@ from hydrograph.windows.tick import Tick
 class Facts:
     """What is known of the recorded data before a program is made for it."""
 
-    set_making: Mapping[Iri, SetMaking]
+    deduplication: Mapping[Iri, Deduplication]
     """How the repeats of each stream are cut."""
     static: bool = False
     """Whether a static default graph is given."""
@@ -77,7 +77,7 @@ class Plan:
     """The windows that feed the default graph."""
     is_placed: bool = True
     """False until the first event has told t0, see `starting`."""
-    sights: Mapping[Iri, Sight] = field(default_factory=dict)
+    visibilities: Mapping[Iri, Visibility] = field(default_factory=dict)
     reports: Grid | None = None
     """The reports: rank k is `close(k)` (S18); None where they form no grid."""
 
@@ -102,9 +102,9 @@ class Plan:
     def windows(self) -> Mapping[Iri, Grid]:
         """The time windows, in the time of their elements: a past window holds them `delay` before it is reported."""
         found = {}
-        for name, sight in self.sights.items():
-            if isinstance(sight, Timed):
-                found[name] = replace(sight.grid, t0=sight.grid.t0 - sight.delay)
+        for name, visibility in self.visibilities.items():
+            if isinstance(visibility, TimeVisibility):
+                found[name] = replace(visibility.grid, t0=visibility.grid.t0 - visibility.delay)
         return found
 
     def starting(self, first: Instant | None) -> Plan:
@@ -156,14 +156,14 @@ class Plan:
 
     def _input(self, table: str, window: NamedWindow, facts: Facts) -> StreamInput:
         assert window.name is not None
-        sight = self.sights[window.name]
+        visibility = self.visibilities[window.name]
         if self.reports is None:
             ranks = list(dict.fromkeys(each.stream for each in self.query.windows))
             place = ranks.index(window.stream)
-            return StreamInput(table, window.stream, None, 0, SetMaking.STAMPED, sight, place)
-        assert isinstance(sight, Timed)
-        shift = (sight.grid.first_close - self.reports.first_close) // self.reports.step
-        making = facts.set_making.get(window.stream, SetMaking.LEAD)
+            return StreamInput(table, window.stream, None, 0, Deduplication.STAMPED, visibility, place)
+        assert isinstance(visibility, TimeVisibility)
+        shift = (visibility.grid.first_close - self.reports.first_close) // self.reports.step
+        making = facts.deduplication.get(window.stream, Deduplication.LEAD)
         return StreamInput(table, window.stream, self.windows[window.name], shift, making)
 
     @property
@@ -183,7 +183,7 @@ class Plan:
 
     def scope(self, rank: int) -> Interval | None:
         """Return the window a report belongs to, None where windows of different scopes close together (A11)."""
-        if len(set(self.sights.values())) > 1:
+        if len(set(self.visibilities.values())) > 1:
             return None
         return next(iter(self.windows.values())).scope(rank)
 
@@ -196,8 +196,8 @@ class Plan:
 
     def _grid(self, window: NamedWindow) -> tuple[Grid | None, Duration]:
         assert window.name is not None
-        sight = self.sights[window.name]
-        return (sight.grid, sight.delay) if isinstance(sight, Timed) else (None, 0)
+        visibility = self.visibilities[window.name]
+        return (visibility.grid, visibility.delay) if isinstance(visibility, TimeVisibility) else (None, 0)
 
     def window_leaves(self) -> int:
         """Return how many triple patterns read windows: joins of two or more are worth chunks."""
@@ -235,32 +235,32 @@ def plan(query: ContinuousQuery, profile: Profile, t0: Instant | None, rules: tu
 def _placed(planned: Plan) -> Plan:
     """Lay the windows on the time line from t0 on."""
     profile = planned.profile
-    sights: dict[Iri, Sight] = {}
+    visibilities: dict[Iri, Visibility] = {}
     for window in planned.query.windows:
         assert window.name is not None
         placed = place(window.definition, (), t0=planned.t0, align=profile.align)
-        sights[window.name] = _sight(window.definition, placed, planned.tick)
-    grids = [sight.grid if isinstance(sight, Timed) else None for sight in sights.values()]
+        visibilities[window.name] = _visibility(window.definition, placed, planned.tick)
+    grids = [visibility.grid if isinstance(visibility, TimeVisibility) else None for visibility in visibilities.values()]
     policy = profile.report
     if policy.when is When.WINDOW_CLOSE:
         check_closing(grids, policy.multi)
     elif policy.when is When.PERIODIC and (policy.period is None or policy.period <= 0):
         raise UnsupportedError(f"periodic reporting needs a period above zero, got {policy.period}; say --every")
-    return replace(planned, sights=sights, reports=_grid_of(policy, profile.operator, grids))
+    return replace(planned, visibilities=visibilities, reports=_grid_of(policy, profile.operator, grids))
 
 
-def _sight(definition: WindowDefinition, placed: WindowedStream, tick: Tick) -> Sight:
+def _visibility(definition: WindowDefinition, placed: WindowedStream, tick: Tick) -> Visibility:
     """Return when a window shows an element."""
     match definition:
         case TimeWindow() | PastWindow():
             assert placed.grid is not None
-            return Timed(placed.grid, placed.delay)
+            return TimeVisibility(placed.grid, placed.delay)
         case CountWindow(size, slide, triples):
-            return Counted(size, slide, Unit.TRIPLES if triples else Unit.ELEMENTS)
+            return CountVisibility(size, slide, CountUnit.TRIPLES if triples else CountUnit.ELEMENTS)
         case NowWindow():
-            return Counted(1, 1, Unit.TIMES if tick is Tick.TIME else Unit.ELEMENTS)
+            return CountVisibility(1, 1, CountUnit.TIMES if tick is Tick.TIME else CountUnit.ELEMENTS)
         case AllWindow():
-            return Everything()
+            return AllVisibility()
         case _:
             assert_never(definition)
 

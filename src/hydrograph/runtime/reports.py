@@ -6,15 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, reduce
 from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from xxhash import xxh64_intdigest
 
 from hydrograph.compile.program import Output, Program
-from hydrograph.compile.relation import Encoded, General, Number, Part, Text, Truth, Whole, column_name
+from hydrograph.compile.relation import EncodedLayout, GeneralLayout, NumberLayout, Part, StringLayout, BooleanLayout, IntegerLayout, column_name
 from hydrograph.rdf.encoding import Kind, decode
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
@@ -154,26 +155,26 @@ def rows_of(program: Program, columns: Mapping[str, Sequence[Any]]) -> Iterator[
 
 
 def _texts(output: Output, columns: Mapping[str, Sequence[Any]]) -> Iterable[str | None]:
-    match output.form:
-        case Encoded(parts) if Part.TEXT in parts:
-            texts: Sequence[str | None] = columns[column_name(output.stem, output.form, Part.TEXT)]
+    match output.layout:
+        case EncodedLayout(parts) if Part.TEXT in parts:
+            texts: Sequence[str | None] = columns[column_name(output.stem, output.layout, Part.TEXT)]
             return texts
-        case Encoded():
+        case EncodedLayout():
             return [None] * len(columns["r"])
-        case Whole():
+        case IntegerLayout():
             return [None if n is None else _literal(str(n), XSD_INTEGER) for n in columns[f"{output.stem}_int"]]
-        case Number():
+        case NumberLayout():
             kinds, numbers, decimals = (columns[f"{output.stem}_{part}"] for part in ("kind", "num", "dec"))
             return [number_text(*parts) for parts in zip(kinds, numbers, decimals, strict=True)]
-        case Truth():
+        case BooleanLayout():
             return [
                 None if b is None else _literal(str(b).lower(), XSD_BOOLEAN) for b in columns[f"{output.stem}_bool"]
             ]
-        case Text(tagged):
+        case StringLayout(tagged):
             lexicals = columns[f"{output.stem}_lex"]
             tags: Sequence[str | None] = columns[f"{output.stem}_lang"] if tagged else [None] * len(lexicals)
             return [string_text(*parts) for parts in zip(lexicals, tags, strict=True)]
-        case General():
+        case GeneralLayout():
             computed: Sequence[str | None] = columns[f"{output.stem}_text"]
             return computed
 
@@ -203,3 +204,55 @@ def string_text(lexical: str | None, language: str | None) -> str | None:
 
 def _literal(lexical: str, datatype: str) -> str:
     return f'"{lexical}"^^<{datatype}>'
+
+
+_SEED = 42
+_MODULUS = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDigest:
+    """What a report holds, without its rows."""
+
+    t: Instant
+    rows: int
+    hash: int
+
+    def __str__(self) -> str:
+        """Return instant, row count and hash, tab-separated."""
+        return f"{self.t}\t{self.rows}\t{self.hash:016x}"
+
+
+def row_hash(row: Row) -> int:
+    """Return the hash of one row."""
+    return reduce(lambda seed, text: seed if text is None else xxh64_intdigest(text.encode(), seed), row, _SEED)
+
+
+def digest(report: Report) -> ReportDigest:
+    """Return the digest of a report whose rows are at hand."""
+    return ReportDigest(report.t, len(report.rows), sum(map(row_hash, report.rows)) % _MODULUS)
+
+
+def sweep(stretches: Iterable[tuple[int, int, int, int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Return row count and hash of every rank in `[start, end)`.
+
+    A stretch `(lo, hi, n, low, high)` counts n rows at the ranks `[lo, hi)`, with the sums of the lower and of the
+    upper halves of their hashes.
+    """
+    deltas: dict[int, list[int]] = {}
+    for lo, hi, count, low, high in stretches:
+        for at, sign in ((lo, 1), (hi, -1)):
+            total = deltas.setdefault(at, [0, 0])
+            total[0] += sign * count
+            total[1] += sign * (low + (high << 32))
+    rows, hashed = 0, 0
+    for rank in range(start, end):
+        count, change = deltas.get(rank, (0, 0))
+        rows, hashed = rows + count, hashed + change
+        yield rows, hashed % _MODULUS
+
+
+def stretches(columns: dict[str, list[Any]]) -> Iterator[tuple[int, int, int, int, int]]:
+    """Return the rows of a `by_stretch` query as whole numbers."""
+    rows = zip(*(columns[name] for name in ("lo", "hi", "n", "low", "high")), strict=True)
+    return ((int(lo), int(hi), int(n), int(low), int(high)) for lo, hi, n, low, high in rows)

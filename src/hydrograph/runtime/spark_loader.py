@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hydrograph.compile.inputs import Chunking, SetMaking, StreamInput
-from hydrograph.compile.scan import prepared
+from hydrograph.compile.inputs import Chunking, Deduplication, StreamInput
 from hydrograph.compile.program import Program
+from hydrograph.compile.scan import deduplicated_stream
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime import replay
+from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.placement.spark import Spark, collect, observed
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reads import Reads, reads_of
-from hydrograph.runtime.replay import Ranks
+from hydrograph.runtime.report_ranks import Ranks
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_glance import glance
 from hydrograph.streams.formats.tnt_spark import NotAsExpectedError, sought
@@ -40,9 +40,9 @@ class Intake:
     plan: Plan
     streams: Mapping[Iri, RecordedStream]
 
-    def making(self) -> dict[Iri, SetMaking]:
+    def making(self) -> dict[Iri, Deduplication]:
         """Return how the arrivals of a triple are made disjoint in each stream."""
-        return {name: set_making(stream) for name, stream in self.streams.items()}
+        return {name: deduplication_of(stream) for name, stream in self.streams.items()}
 
     def survey(self) -> dict[Iri, Bounds]:
         """Return what is to know of the streams, for which texts are read once."""
@@ -176,7 +176,7 @@ class Intake:
         """Name the rows under which the program reads a stream; return the last of them as they are computed."""
         done = frame
         for table, places in read.tables.items():
-            if table.set_making is not SetMaking.DONE:
+            if table.deduplication is not Deduplication.DONE:
                 self.placed.add_frame(table.name, frame)
                 continue
             assert chunks is not None
@@ -184,15 +184,15 @@ class Intake:
             self.placed.add_frame(events, frame)
             columns = {column for place in places for column in place.columns} - _STAMPS
             asked = () if read.is_chosen else sorted(read.predicates or ())
-            query = prepared(table, events, chunks, sorted(columns), list(asked))
+            query = deduplicated_stream(table, events, chunks, sorted(columns), list(asked))
             given = replay.parameters(self.plan, program, ranks)
             done = self.placed.materialise(table.name, query, given, eager=eager)
         return done
 
 
-def set_making(stream: RecordedStream) -> SetMaking:
+def deduplication_of(stream: RecordedStream) -> Deduplication:
     """Return how the arrivals of a triple are made disjoint in a stream."""
-    return SetMaking.NEXT_COLUMN if sources.has_next(stream) else SetMaking.LEAD
+    return Deduplication.NEXT_COLUMN if sources.has_next(stream) else Deduplication.LEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _Read:
 
     @property
     def done(self) -> list[StreamInput]:
-        return [table for table in self.tables if table.set_making is SetMaking.DONE]
+        return [table for table in self.tables if table.deduplication is Deduplication.DONE]
 
     @property
     def is_chosen(self) -> bool:

@@ -17,14 +17,29 @@ Contract, in the order of calls:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
-from hydrograph.compile.print import Target
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.compile.printers import Target
 from hydrograph.compile.program import Program
+from hydrograph.errors import UsageError
+from hydrograph.rdf.encoding import encode
+from hydrograph.rdf.terms import Iri
+from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime.placement.executor import PreparedProgram
+from hydrograph.streams.sources import Bounds, RecordedStream
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.temporal import Instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 Parameters = Mapping[str, int | str]
 
@@ -80,3 +95,11 @@ class Placement(Protocol):
     def run(self, prepared: PreparedProgram, parameters: Mapping[str, int]) -> list[pa.Table]:
         """Return the rows of each output query."""
         ...
+
+
+class PlacementChoice(StrEnum):
+    """Where a query runs; auto decides by the number of rows."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+    LOCAL = "local"

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
-from hydrograph.compile.program import MAX_ROUNDS, Fixpoint, Keep, Let, Program, read, static_steps, with_steps
+from hydrograph.compile.program import MAX_ROUNDS, Fixpoint, Materialize, Let, Program, select_all, static_steps, with_steps
 from hydrograph.errors import RunError
 
 Rows = TypeVar("Rows")
@@ -81,7 +81,7 @@ class PreparedProgram:
             match step:
                 case Let():
                     pass
-                case Keep(name, query):
+                case Materialize(name, query):
                     text = print_query(program.query(query, tables))
                     tables[name] = f"{prefix}{name}"
                     steps.append(PreparedStep(tables[name], text))
@@ -89,7 +89,7 @@ class PreparedProgram:
                     first = print_query(program.query(query, tables))
                     tables |= {name: f"{prefix}{name}", delta: f"{prefix}{delta}"}
                     by_name = {each.name: each for each in (*program.steps, *inner)}
-                    again = print_query(with_steps(read(inner[-1].name), by_name, tables))
+                    again = print_query(with_steps(select_all(inner[-1].name), by_name, tables))
                     steps.append(PreparedStep(tables[name], first, tables[delta], again))
         texts = tuple(print_query(program.query(output, tables)) for output in outputs)
         return cls(tuple(static), tuple(steps), texts, program.constants)

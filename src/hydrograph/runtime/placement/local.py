@@ -16,7 +16,7 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from sqlglot import exp
 
-from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile.printers import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.runtime.kernels import Kernel, called
 from hydrograph.runtime.placement import Parameters, executor

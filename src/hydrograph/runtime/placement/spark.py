@@ -12,16 +12,62 @@ from uuid import uuid4
 import pyarrow as pa
 from sqlglot import exp
 
-from hydrograph.compile.print import Target, print_sql
+from hydrograph.compile import sql
+from hydrograph.compile.printers import Target, print_sql
 from hydrograph.compile.program import Program
+from hydrograph.compile.sql import Sql
 from hydrograph.errors import RunError
 from hydrograph.runtime.kernels import Kernel, called
 from hydrograph.runtime.placement import Parameters, executor
-from hydrograph.runtime.placement.codegen_parameters import opaque
 from hydrograph.runtime.placement.executor import PreparedProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+_INTEGERS = frozenset({"t", "t_next", "lo", "hi", "r"})
+"""Columns of a program that hold times and ranks, or nothing."""
+
+_APART = (exp.Query, exp.AggFunc, exp.Window, exp.Anonymous)
+"""What has rows of its own, or may have: a function that is not known may be an aggregate."""
+
+
+def hide_parameters(query: exp.Query, constants: Collection[str]) -> exp.Query:
+    """Return an equal query with its parameters hidden wherever a row with a time or a rank is at hand.
+
+    `constants` are not hidden: they are the same in every run, and Spark passes texts beside the code.
+    """
+    hidden = query.copy()
+    for place in list(hidden.find_all(exp.Placeholder)):
+        column = _near(place) if place.name not in constants else None
+        if column is not None:
+            place.replace(_element(place.copy(), column.copy()))
+    return hidden
+
+
+def _element(value: Sql, column: Sql) -> Sql:
+    none = sql.coalesce(sql.cast(exp.BitwiseAnd(this=column, expression=sql.num(0)), "INT"), sql.num(0))
+    array = exp.Anonymous(this="ARRAY", expressions=[sql.cast(value, "BIGINT")])
+    return exp.Anonymous(this="GET", expressions=[array, none])
+
+
+def _near(place: exp.Expr) -> exp.Column | None:
+    """Return a column of integers in the smallest expression around a parameter that has one."""
+    around = place.parent
+    while around is not None and not isinstance(around, exp.Query):
+        found = next(_columns(around), None)
+        if found is not None:
+            return found
+        around = around.parent
+    return None
+
+
+def _columns(tree: exp.Expr) -> Iterator[exp.Column]:
+    """Yield the columns of integers in an expression, without those that queries and aggregates inside it read."""
+    for node in tree.walk(prune=lambda each: each is not tree and isinstance(each, _APART)):
+        if isinstance(node, exp.Column) and node.name in _INTEGERS:
+            yield node
+
 
 _SMALL = 64 * 1024
 """Bytes of a table up to which its rows may be part of a plan."""
@@ -43,7 +89,7 @@ class Spark:
 
         `moving` is for tables that come anew with every batch: their rows are left to tasks. By itself Spark makes rows
         of up to 48 MB a part of the plan, which is then filtered, hashed and compared in the driver: a three-way join
-        over 100,000 rows took seconds to plan. The numbers of a run are kept out of Spark's code, see `opaque`.
+        over 100,000 rows took seconds to plan. The numbers of a run are kept out of Spark's code, see `hide_parameters`.
         """
         self.session = session
         self._moving = moving
@@ -153,7 +199,7 @@ class Spark:
 
     def _text(self, query: exp.Query, constants: Collection[str]) -> str:
         """Print a query; `constants` are the parameters that are the same in every run."""
-        return print_sql(opaque(query, constants) if self._moving else query, self.target)
+        return print_sql(hide_parameters(query, constants) if self._moving else query, self.target)
 
     def store(self, table: str, rows: DataFrame, earlier: DataFrame | None = None) -> tuple[DataFrame, bool]:
         """Materialise rows without their lineage, which would grow with every round of a path; name them."""

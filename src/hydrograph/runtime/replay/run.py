@@ -13,25 +13,24 @@ import pyarrow as pa
 from sqlglot import exp
 
 from hydrograph.algebra.queries import StreamOperator
-from hydrograph.compile.inputs import CLOSES, GRAPHS, QUADS, STATIC, Chunking, SetMaking
+from hydrograph.compile.inputs import CLOSES, GRAPHS, QUADS, STATIC, Chunking, Deduplication
 from hydrograph.compile.output_queries import by_report, by_stretch, instants
 from hydrograph.compile.program import Let, Program
 from hydrograph.errors import UsageError
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime import replay
-from hydrograph.runtime.digest import Digest, digest, stretches, sweep
+from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.local_loader import LocalIntake
-from hydrograph.runtime.nonempty_reports import held_ranks
-from hydrograph.runtime.options import Data, Options, PlacementChoice, is_exact, rows_guess, span_of
+from hydrograph.runtime.options import Data, Options, is_exact, rows_guess, span_of
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Facts, Plan, follows_events
 from hydrograph.runtime.readable import recorded, spooled
-from hydrograph.runtime.replay import Ranks
-from hydrograph.runtime.reports import Report, RowsByRank
-from hydrograph.runtime.results import Answers, write_answers
+from hydrograph.runtime.report_ranks import Ranks, held_ranks
+from hydrograph.runtime.reports import Report, ReportDigest, RowsByRank, digest, stretches, sweep
+from hydrograph.runtime.result_formats import QueryResults, write_answers
 from hydrograph.runtime.session import spark_session
-from hydrograph.runtime.spark_loader import Intake, set_making
+from hydrograph.runtime.spark_loader import Intake, deduplication_of
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds, RecordedStream
@@ -168,7 +167,7 @@ class Run:
                 self._content = held_ranks(windows, self._local, self._ranks)
         return self._content
 
-    def digests(self) -> Iterator[Digest]:
+    def digests(self) -> Iterator[ReportDigest]:
         """Return row count and hash of every report; on Spark no row ever reaches the driver for it."""
         if self._spark is None:
             yield from map(digest, self.reports())
@@ -185,7 +184,7 @@ class Run:
         for rank, t, _ in times:
             count, hashed = sums[rank]
             if count or self.plan.profile.emit_empty:
-                yield Digest(t, count, hashed)
+                yield ReportDigest(t, count, hashed)
 
     def frame(self) -> DataFrame:
         """Return the answers as a Spark DataFrame: `t` and one text column for each variable."""
@@ -220,7 +219,7 @@ class Run:
 
         `format` is one of those that `hydrograph run --help` lists.
         """
-        answers = Answers(name, self.plan.query.form, self.plan.variables, self.reports())
+        answers = QueryResults(name, self.plan.query.form, self.plan.variables, self.reports())
         write_answers(answers, format, str(target) if isinstance(target, Path) else target)
 
     def tasks(self) -> tuple[int, int] | None:
@@ -297,7 +296,7 @@ class Run:
             self.plan = self.plan.starting(intake.first())
         self._held = intake.held(self.plan)
         self._rows_known = intake.rows()
-        making = {name: set_making(stream) for name, stream in self._streams.items()}
+        making = {name: deduplication_of(stream) for name, stream in self._streams.items()}
         self._finish(making, span_of([*self._held.values()]), exact=self._is_exact(), spark=False)
         for window_input in self.plan.inputs(self._facts):
             placed.add_alias(window_input.name, intake.tables[window_input.stream])
@@ -353,7 +352,7 @@ class Run:
 
     def _finish(
         self,
-        making: Mapping[Iri, SetMaking],
+        making: Mapping[Iri, Deduplication],
         bounds: tuple[Instant, Instant] | None,
         *,
         exact: bool,
@@ -367,7 +366,7 @@ class Run:
             self._ranks, bucket = replay.report_ranks(self.plan, bounds, within.after, within.until), 1
             chunks = replay.chunking(self.plan, self._ranks, self._partitions()) if spark else None
         if chunks is not None:  # several patterns will read the rows: what they share is done once
-            making = {name: SetMaking.DONE if how is SetMaking.LEAD else how for name, how in making.items()}
+            making = {name: Deduplication.DONE if how is Deduplication.LEAD else how for name, how in making.items()}
         static = self.data.static
         small = sum(table.num_rows for table in static.tables) <= _BROADCAST_ROWS
         self._facts = Facts(

@@ -33,7 +33,7 @@ TEXT = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class QueryResults:
     """What is to be written: the reports of a query, as they come."""
 
     query: str
@@ -54,15 +54,15 @@ class ResultFormat:
 
     title: str
     ending: str
-    stream: Callable[[IO[bytes], Answers], None]
+    stream: Callable[[IO[bytes], QueryResults], None]
     """Writes all reports to one file."""
-    document: Callable[[Answers, Report], str] | None = None
+    document: Callable[[QueryResults, Report], str] | None = None
     """Returns one report as a document of its own."""
     triples_only: bool = False
     solutions_only: bool = False
 
 
-def write_answers(answers: Answers, format_: str, target: str | IO[bytes]) -> None:
+def write_answers(answers: QueryResults, format_: str, target: str | IO[bytes]) -> None:
     """Write all reports to a file that appears when it is complete, `-`, something open, or a directory: `name/`."""
     chosen = result_format(format_)
     _check(answers, format_, chosen)
@@ -82,7 +82,7 @@ def result_format(name: str) -> ResultFormat:
     return FORMATS[name]
 
 
-def _check(answers: Answers, name: str, chosen: ResultFormat) -> None:
+def _check(answers: QueryResults, name: str, chosen: ResultFormat) -> None:
     if chosen.triples_only and not answers.are_triples:
         rows = ", ".join(known for known, each in FORMATS.items() if not each.triples_only)
         raise UsageError(f"{name} holds triples, as CONSTRUCT gives them; for this query choose {rows}")
@@ -91,7 +91,7 @@ def _check(answers: Answers, name: str, chosen: ResultFormat) -> None:
         raise UsageError(f"{name} holds the answers of SELECT and ASK; for triples choose {triples}")
 
 
-def _write_documents(answers: Answers, name: str, chosen: ResultFormat, target: Path) -> None:
+def _write_documents(answers: QueryResults, name: str, chosen: ResultFormat, target: Path) -> None:
     if chosen.document is None:
         alone = ", ".join(known for known, each in FORMATS.items() if each.document is not None)
         raise UsageError(f"{name} is no format for one report in a file; choose {alone}")
@@ -107,7 +107,7 @@ def _write_documents(answers: Answers, name: str, chosen: ResultFormat, target: 
 # Our own lines
 
 
-def _json_lines(out: IO[bytes], answers: Answers) -> None:
+def _json_lines(out: IO[bytes], answers: QueryResults) -> None:
     for report in answers.reports:
         out.write(report.json(answers.query).encode() + b"\n")
 
@@ -115,17 +115,17 @@ def _json_lines(out: IO[bytes], answers: Answers) -> None:
 # SPARQL 1.1 Query Results JSON Format
 
 
-def _srj_lines(out: IO[bytes], answers: Answers) -> None:
+def _srj_lines(out: IO[bytes], answers: QueryResults) -> None:
     for report in answers.reports:
         about = {"query": answers.query, "t": report.t, "open": report.open, "close": report.close}
         out.write((_dumped({**_srj(answers, report), "report": about}) + "\n").encode())
 
 
-def _srj_document(answers: Answers, report: Report) -> str:
+def _srj_document(answers: QueryResults, report: Report) -> str:
     return _dumped(_srj(answers, report)) + "\n"
 
 
-def _srj(answers: Answers, report: Report) -> dict[str, object]:
+def _srj(answers: QueryResults, report: Report) -> dict[str, object]:
     if isinstance(answers.form, Ask):
         return {"head": {}, "boolean": _truth(report)}
     bindings = [
@@ -149,7 +149,7 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-def _srx_stream(out: IO[bytes], answers: Answers) -> None:
+def _srx_stream(out: IO[bytes], answers: QueryResults) -> None:
     out.write(f'{_XML}<reports xmlns="urn:hydrograph:reports" query={quoteattr(answers.query)}>\n'.encode())
     for report in answers.reports:
         times = {"t": report.t, "open": report.open, "close": report.close}
@@ -160,11 +160,11 @@ def _srx_stream(out: IO[bytes], answers: Answers) -> None:
     out.write(b"</reports>\n")
 
 
-def _srx_document(answers: Answers, report: Report) -> str:
+def _srx_document(answers: QueryResults, report: Report) -> str:
     return _XML + "".join(_srx(answers, report))
 
 
-def _srx(answers: Answers, report: Report) -> Iterator[str]:
+def _srx(answers: QueryResults, report: Report) -> Iterator[str]:
     yield '<sparql xmlns="http://www.w3.org/2005/sparql-results#">\n<head>'
     if isinstance(answers.form, Ask):
         yield f"</head>\n<boolean>{str(_truth(report)).lower()}</boolean>\n</sparql>\n"
@@ -203,14 +203,14 @@ def _xml_legal(text: str) -> str:
 # SPARQL 1.1 Query Results CSV and TSV Formats
 
 
-def _csv_stream(out: IO[bytes], answers: Answers) -> None:
+def _csv_stream(out: IO[bytes], answers: QueryResults) -> None:
     line = _CsvLine("\n")
     out.write(line(["t", *answers.variables]).encode())
     for report in answers.reports:
         out.write("".join(line([str(report.t), *map(_plain, row)]) for row in report.rows).encode())
 
 
-def _csv_document(answers: Answers, report: Report) -> str:
+def _csv_document(answers: QueryResults, report: Report) -> str:
     line = _CsvLine("\r\n")
     return line(answers.variables) + "".join(line(map(_plain, row)) for row in report.rows)
 
@@ -243,13 +243,13 @@ def _plain(text: str | None) -> str:
             return lexical
 
 
-def _tsv_stream(out: IO[bytes], answers: Answers) -> None:
+def _tsv_stream(out: IO[bytes], answers: QueryResults) -> None:
     out.write(("\t".join(["?t", *(f"?{name}" for name in answers.variables)]) + "\n").encode())
     for report in answers.reports:
         out.write("".join(f"{report.t}\t{_tsv_row(row)}\n" for row in report.rows).encode())
 
 
-def _tsv_document(answers: Answers, report: Report) -> str:
+def _tsv_document(answers: QueryResults, report: Report) -> str:
     head = "\t".join(f"?{name}" for name in answers.variables)
     return f"{head}\n" + "".join(f"{_tsv_row(row)}\n" for row in report.rows)
 
@@ -262,22 +262,22 @@ def _tsv_row(row: Row) -> str:
 # Triples
 
 
-def _nt_stream(out: IO[bytes], answers: Answers) -> None:
+def _nt_stream(out: IO[bytes], answers: QueryResults) -> None:
     for report in answers.reports:
         scope = "" if report.open is None else f" [{report.open}, {report.close})"
         out.write(f"# report {report.t}{scope}\n{_nt_document(answers, report)}".encode())
 
 
-def _nt_document(answers: Answers, report: Report) -> str:
+def _nt_document(answers: QueryResults, report: Report) -> str:
     return "".join(f"{statement(triple)}\n" for triple in _triples(answers, report))
 
 
-def _nquads_document(answers: Answers, report: Report) -> str:
+def _nquads_document(answers: QueryResults, report: Report) -> str:
     del answers
     return "".join(f"{statement((s, p, o), g or '')}\n" for s, p, o, g in _quads(report))
 
 
-def _trig_document(answers: Answers, report: Report) -> str:
+def _trig_document(answers: QueryResults, report: Report) -> str:
     del answers
     graphs: dict[str, list[str]] = {}
     for s, p, o, g in _quads(report):
@@ -285,23 +285,23 @@ def _trig_document(answers: Answers, report: Report) -> str:
     return "".join(f"{graph}{' ' if graph else ''}{{\n{''.join(lines)}}}\n" for graph, lines in graphs.items())
 
 
-def _tnt_stream(out: IO[bytes], answers: Answers) -> None:
+def _tnt_stream(out: IO[bytes], answers: QueryResults) -> None:
     for number, report in enumerate(answers.reports, 1):
         lines = (f"{report.t}:{number}\t{statement(triple)}\n" for triple in _triples(answers, report))
         out.write("".join(lines).encode())
 
 
-def _as_elements(write: Callable[[IO[bytes], Iterable[Element]], None]) -> Callable[[IO[bytes], Answers], None]:
+def _as_elements(write: Callable[[IO[bytes], Iterable[Element]], None]) -> Callable[[IO[bytes], QueryResults], None]:
     """Return what writes each report as an element of a stream; an empty one is none."""
 
-    def stream(out: IO[bytes], answers: Answers) -> None:
+    def stream(out: IO[bytes], answers: QueryResults) -> None:
         numbered = enumerate((report for report in answers.reports if report.rows), 1)
         write(out, (Element(number, report.t, _triples(answers, report)) for number, report in numbered))
 
     return stream
 
 
-def _triples(answers: Answers, report: Report) -> tuple[tuple[str, str, str], ...]:
+def _triples(answers: QueryResults, report: Report) -> tuple[tuple[str, str, str], ...]:
     if len(answers.variables) > _TRIPLE and any(row[_TRIPLE] is not None for row in report.rows):
         raise UsageError(
             "a stream of reports can not keep the graphs of a CONSTRUCT: write a document for each report, "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Protocol, assert_never
 
 import pyarrow as pa
+from sqlglot import exp
 
-from hydrograph.compile.inputs import Chunking, StreamInput, Timed
+from hydrograph.compile.inputs import Chunking, StreamInput, TimeVisibility
 from hydrograph.compile.program import Program
+from hydrograph.compile.scan import content_intervals
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row
@@ -58,14 +60,14 @@ def report_ranks(
 def known_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Table:
     """Return the reports that closes and periods make, where the reports form no grid (S13, S31).
 
-    `held` are the times of the first and the last event that lie in each window.
+    `content_intervals` are the times of the first and the last event that lie in each window.
     """
     policy = plan.profile.report
     windows: list[tuple[Grid | None, Held]] = []
-    for name, sight in plan.sights.items():
+    for name, visibility in plan.visibilities.items():
         known = held[name]
-        if isinstance(sight, Timed):
-            windows.append((sight.grid, known and (known[0] + sight.delay, known[1] + sight.delay)))
+        if isinstance(visibility, TimeVisibility):
+            windows.append((visibility.grid, known and (known[0] + visibility.delay, known[1] + visibility.delay)))
         else:
             windows.append((None, known))
     match policy.when:
@@ -81,7 +83,7 @@ def known_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Ta
 
 
 def _first_closes(plan: Plan) -> dict[Iri, Instant]:
-    return {name: sight.grid.first_close for name, sight in plan.sights.items() if isinstance(sight, Timed)}
+    return {name: visibility.grid.first_close for name, visibility in plan.visibilities.items() if isinstance(visibility, TimeVisibility)}
 
 
 def _shift(plan: Plan, first_close: Instant) -> int:
@@ -133,8 +135,8 @@ def sparse_chunking(plan: Plan, rows: int, bounds: tuple[Instant, Instant] | Non
 
     A chunk is to be as long as some windows: as many reports as there are elements in them, if content change reports.
     """
-    windows = [sight.grid for sight in plan.sights.values() if isinstance(sight, Timed)]
-    if plan.window_leaves() < 2 or bounds is None or not windows or len(windows) < len(plan.sights):
+    windows = [visibility.grid for visibility in plan.visibilities.values() if isinstance(visibility, TimeVisibility)]
+    if plan.window_leaves() < 2 or bounds is None or not windows or len(windows) < len(plan.visibilities):
         return None
     span, width = bounds[1] - bounds[0] + 1, max(grid.width for grid in windows)
     if span < 2 * _CHUNK_WINDOWS * width:
@@ -184,7 +186,7 @@ def domain_table(rows: list[dict[str, int]], chunks: Chunking | None, keys: tupl
 
 
 def instants_of(plan: Plan, ranks: Ranks, held: frozenset[int] | None = None) -> Iterator[tuple[int, Instant, None]]:
-    """Return rank and time of the reports that form a grid; `held` are those at which a window has content."""
+    """Return rank and time of the reports that form a grid; `content_intervals` are those at which a window has content."""
     for rank in range(ranks.start, ranks.end):
         if held is None or rank in held:
             yield rank, plan.grid.close(rank), None
@@ -226,3 +228,24 @@ def bounds_of(plan: Plan, rank: int, t: Instant) -> tuple[Instant | None, Instan
 
 def _sort_key(row: Row) -> list[str]:
     return ["" if text is None else text for text in row]
+
+
+class Reader(Protocol):
+    """A placement that holds the tables of the windows."""
+
+    def read(self, query: exp.Query, parameters: dict[str, int | str]) -> pa.Table:
+        """Return the rows of one query."""
+        ...
+
+
+def held_ranks(windows: Iterable[StreamInput], placed: Reader, ranks: Ranks) -> frozenset[int]:
+    """Return the ranks at which some window has content; no more rows leave the data than there are such windows."""
+    found: set[int] = set()
+    if not len(ranks):
+        return frozenset()
+    for window in windows:
+        given: dict[str, int | str] = {"k_from": ranks.start, "k_to": ranks.end, **event_bounds(window, ranks)}
+        table = placed.read(content_intervals(window), given)
+        for lo, hi in zip(table.column("lo").to_pylist(), table.column("hi").to_pylist(), strict=True):
+            found.update(range(lo, hi))
+    return frozenset(found)
