@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
-from hydrograph_gauge.worlds.manifest import Part, WorldManifest
-from hydrograph_gauge.worlds.registry import find_world
+from hydrograph_gauge.worlds.manifest import ManifestPart, WorldManifest
+from hydrograph_gauge.worlds.world import find_world
 
 
 def write_by_hand(
@@ -43,7 +43,7 @@ def _part(
     files: tuple[str, ...],
     first: int | None = None,
     last: int | None = None,
-) -> Part:
-    return Part(
+) -> ManifestPart:
+    return ManifestPart(
         path=path, iri=iri, triples=triples, elements=elements, first=first, last=last, checksum="", files=files
     )

@@ -8,13 +8,19 @@ from dataclasses import replace
 
 import click
 
-from hydrograph.cli.texts import query_text
+from hydrograph.cli.options import read_query
 from hydrograph.language import dialect_of, parse
-from hydrograph_gauge.features import wanted
-from hydrograph_gauge.features.selectivity import Conjunction, StaticUnit, undefined
-from hydrograph_gauge.features.show import Features, as_lines, as_object, pattern_texts, units
-from hydrograph_gauge.features.structure import structure
-from hydrograph_gauge.features.wanted import fulfils, read_conditions
+from hydrograph_gauge.features import conditions as wanted
+from hydrograph_gauge.features.conditions import fulfil_all, read_conditions
+from hydrograph_gauge.features.printing import (
+    QueryFeatures,
+    describe_features,
+    format_features,
+    format_patterns,
+    list_units,
+)
+from hydrograph_gauge.features.selectivity import Conjunction, StaticUnit, explain_undefined
+from hydrograph_gauge.features.structure import find_structure
 
 
 @click.command(name="features")
@@ -53,11 +59,11 @@ def command(
     """
     by_component = StaticUnit(static_unit) is StaticUnit.COMPONENT
 
-    def features(file: str) -> Features:
-        text = query_text(None, file)
+    def features(file: str) -> QueryFeatures:
+        text = read_query(None, file)
         language = dialect_of(text, dialect).name
         algebra = parse(text, language)
-        found = Features(structure(algebra), units=units(algebra) if by_component else ())
+        found = QueryFeatures(find_structure(algebra), units=list_units(algebra) if by_component else ())
         if not streams and not static:
             return found
         return _measured(found, text, language, streams, static, StaticUnit(static_unit), windows)
@@ -65,51 +71,50 @@ def command(
     conditions = read_conditions(where) if where else ()
     if like:
         model = features(like)
-        conditions = (*conditions, *wanted.like(model.structure, model.run))
+        conditions = (*conditions, *wanted.derive_conditions(model.structure, model.run))
     for file in files:
         found = features(file)
         if not _wanted(conditions, found):
             continue
         if as_json:
-            click.echo(json.dumps({"query": file, **as_object(found)}, ensure_ascii=False))
+            click.echo(json.dumps({"query": file, **describe_features(found)}, ensure_ascii=False))
         else:
-            click.echo("\n".join([file, *(f"  {line}" for line in as_lines(found, each=each))]))
+            click.echo("\n".join([file, *(f"  {line}" for line in format_features(found, each=each))]))
 
 
-def _wanted(conditions: Sequence[wanted.Condition], found: Features) -> bool:
+def _wanted(conditions: Sequence[wanted.FeatureCondition], found: QueryFeatures) -> bool:
     run = found.run
-    return fulfils(conditions, found.structure, None if run is None else lambda: run)
+    return fulfil_all(conditions, found.structure, None if run is None else lambda: run)
 
 
 def _measured(
-    found: Features,
+    found: QueryFeatures,
     text: str,
     dialect: str,
     streams: tuple[str, ...],
     static: tuple[str, ...],
     unit: StaticUnit,
     most: int | None,
-) -> Features:
+) -> QueryFeatures:
     """Return the features with those of each window; loads what reads data only now."""
     from hydrograph.api import query as query_of
-    from hydrograph.cli.inputs import static_of, streams_of
+    from hydrograph.cli.options import recorded_streams, static_graphs
     from hydrograph.rdf.terms import Iri
-    from hydrograph_gauge.features.windows import by_window
-    from hydrograph_gauge.oracle.dataset import StaticData
-    from hydrograph_gauge.oracle.recorded import elements_of, graph_of
+    from hydrograph_gauge.features.measurement import measure_windows
+    from hydrograph_gauge.oracle.dataset import StaticData, elements_of, graph_of
 
     query = query_of(text, dialect=dialect)
     if not query.algebra.windows and not static:
         return found
     # A query without windows reads no stream; others of the same call may.
-    given = streams_of(query, streams, "fail") if query.algebra.windows else {}
+    given = recorded_streams(query, streams, "fail") if query.algebra.windows else {}
     elements = {Iri(name): elements_of(stream) for name, stream in given.items()}
-    graphs = static_of(static)
+    graphs = static_graphs(static)
     default = frozenset() if graphs.default is None else graph_of(graphs.default)
     # Names are canonical texts, with brackets.
     named = {Iri(name.strip("<>")): graph_of(table) for name, table in (graphs.named or {}).items()}
     data = StaticData(default, named)
-    values = tuple(by_window(query.algebra, elements, data, query.profile, unit=unit, most=most))
-    if why := undefined(query.algebra):
+    values = tuple(measure_windows(query.algebra, elements, data, query.profile, unit=unit, most=most))
+    if why := explain_undefined(query.algebra):
         return replace(found, windows=values, undefined=why)
-    return replace(found, windows=values, patterns=pattern_texts(Conjunction.of(query.algebra)))
+    return replace(found, windows=values, patterns=format_patterns(Conjunction.of(query.algebra)))

@@ -13,11 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hydrograph.cli.options import setting_option
-from hydrograph_gauge.worlds.long_methods import compile_long_methods
-from hydrograph_gauge.worlds.manifest import Part, WorldManifest
-from hydrograph_gauge.worlds.plan import World
-from hydrograph_gauge.worlds.registry import WORLDS, find_world
+from hydrograph_gauge.worlds.manifest import ManifestPart, WorldManifest
 from hydrograph_gauge.worlds.settings import read_settings
+from hydrograph_gauge.worlds.spark import compile_long_methods
+from hydrograph_gauge.worlds.world import WORLDS, World, find_world
 
 _INTERVAL = 0.5  # seconds between two looks at Spark
 
@@ -53,14 +52,15 @@ def _command(world: World[Any]) -> click.Command:
 
     def generate(target: Path, given: dict[str, Any]) -> None:
         from hydrograph.runtime.session import spark_session
-        from hydrograph_gauge.worlds.writer import active_tasks, write_world
+        from hydrograph_gauge.worlds.spark import count_active_tasks
+        from hydrograph_gauge.worlds.writer import write_world
 
         forms, force, file = given.pop("text"), given.pop("force"), given.pop("settings")
         master, memory = given.pop("master"), given.pop("memory")
         settings = read_settings(world.settings, file, {k: v for k, v in given.items() if v not in (None, ())})
         compile_long_methods()
         spark = spark_session(master, memory)
-        with _progress(lambda: active_tasks(spark)) as step:
+        with _progress(lambda: count_active_tasks(spark)) as step:
             manifest = write_world(spark, world, settings, target, forms=forms, force=force, step=step)
         _report(manifest, target)
 
@@ -119,7 +119,7 @@ def _progress(tasks: Callable[[], tuple[int, int]]) -> Iterator[Callable[[str], 
 def _report(manifest: WorldManifest, target: Path) -> None:
     """Print a line for each part of the world."""
 
-    def line(name: str, part: Part) -> str:
+    def line(name: str, part: ManifestPart) -> str:
         times = "" if part.first is None else f", {part.first} to {part.last} ms"
         return f"{target / part.path}: {part.triples} triples, {part.elements} elements{times}, {part.checksum} {name}"
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 
-from hydrograph.cli.options import setting_option
-from hydrograph.cli.texts import query_text
+from hydrograph.cli.options import read_query, setting_option
 from hydrograph_gauge.features.selectivity import StaticUnit
+from hydrograph_gauge.workload_generator.generator import WorkloadSettings
 from hydrograph_gauge.worlds.settings import read_settings
-from hydrograph_gauge.worlds.workload.generate import Workload
 
 _TRIES = 100_000
 _OWN = ("like", "where", "tries", "measure", "windows", "static_unit", "force", "settings")
@@ -31,14 +30,19 @@ def command() -> None:
 def _shop(target: Path, **given: Any) -> None:
     """Run `hydrograph workload shop`."""
     from hydrograph.language import parse
-    from hydrograph_gauge.features.structure import structure
-    from hydrograph_gauge.features.wanted import like, read_conditions
-    from hydrograph_gauge.features.workload import Gauge, Kept, search, write_workload
-    from hydrograph_gauge.worlds.workload.data import WorldData
-    from hydrograph_gauge.worlds.workload.generate import Generator
+    from hydrograph_gauge.features.conditions import derive_conditions, read_conditions
+    from hydrograph_gauge.features.structure import find_structure
+    from hydrograph_gauge.workload_generator.generator import TemplateGenerator
+    from hydrograph_gauge.workload_generator.search import (
+        FeatureMeter,
+        SelectedTemplate,
+        search_templates,
+        write_workload,
+    )
+    from hydrograph_gauge.workload_generator.world_data import WorldData
 
     own = {name: given.pop(name) for name in _OWN}
-    settings = read_settings(Workload, own["settings"], {k: v for k, v in given.items() if v is not None})
+    settings = read_settings(WorkloadSettings, own["settings"], {k: v for k, v in given.items() if v is not None})
     conditions = read_conditions(own["where"]) if own["where"] else ()
     with ExitStack() as stack:
         data = None if settings.data is None else stack.enter_context(WorldData(settings.data))
@@ -47,14 +51,17 @@ def _shop(target: Path, **given: Any) -> None:
         wants_data = own["measure"] or any(one.needs_data for one in conditions) or own["like"]
         gauge = None
         if data is not None and wants_data:
-            gauge = Gauge(data, settings.window, settings.slide, own["windows"], StaticUnit(own["static_unit"]))
+            gauge = FeatureMeter(data, settings.window, settings.slide, own["windows"], StaticUnit(own["static_unit"]))
         if own["like"]:
-            model = parse(query_text(None, own["like"]))
-            conditions = (*conditions, *like(structure(model), None if gauge is None else gauge(model)))
-        generator = Generator(settings, data)
-        kept: list[Kept] = []
+            model = parse(read_query(None, own["like"]))
+            conditions = (
+                *conditions,
+                *derive_conditions(find_structure(model), None if gauge is None else gauge(model)),
+            )
+        generator = TemplateGenerator(settings, data)
+        kept: list[SelectedTemplate] = []
         tried = 0
-        for found in search(generator, conditions, gauge, own["tries"]):
+        for found in search_templates(generator, conditions, gauge, own["tries"]):
             tried += 1
             if found is not None:
                 kept.append(found)
@@ -74,7 +81,7 @@ def _shop(target: Path, **given: Any) -> None:
 
 
 def _params() -> list[click.Parameter]:
-    settings = [setting_option(n, field) for n, field in Workload.model_fields.items()]
+    settings = [setting_option(n, field) for n, field in WorkloadSettings.model_fields.items()]
     return [
         click.Argument(["target"], type=click.Path(path_type=Path)),
         *settings,

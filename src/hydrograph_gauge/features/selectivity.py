@@ -36,7 +36,7 @@ from hydrograph.errors import UnsupportedError
 from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import Literal, Variable
 from hydrograph.windows.stream import Graph as Triples
-from hydrograph_gauge.features.structure import join_vertices, patterns
+from hydrograph_gauge.features.structure import find_join_vertices, list_patterns
 from hydrograph_gauge.oracle import oxigraph
 from hydrograph_gauge.oracle.dataset import Answer, Dataset, Row
 
@@ -62,7 +62,7 @@ class Conjunction:
     @classmethod
     def of(cls, query: ContinuousQuery) -> Conjunction:
         """Return them, or raise UnsupportedError if the query is more than a conjunction with filters."""
-        placed = list(patterns(query))
+        placed = list(list_patterns(query))
         found = [each.pattern for each in placed if isinstance(each.pattern, TriplePattern)]
         if len(found) != len(placed) or not found:
             raise UnsupportedError("selectivities are defined for triple patterns, this query has paths or none")
@@ -89,7 +89,7 @@ class Conjunction:
         return {self.patterns[number].subject, self.patterns[number].object}
 
 
-def undefined(query: ContinuousQuery) -> str | None:
+def explain_undefined(query: ContinuousQuery) -> str | None:
     """Return why a query has no selectivities, or None if it has."""
     try:
         Conjunction.of(query)
@@ -129,14 +129,14 @@ class Selectivities:
     """Join-restricted: the share of a pattern's mappings that the patterns around a join vertex leave."""
 
 
-def cardinality(found: Conjunction, ask: Ask) -> int:
+def count_solutions(found: Conjunction, ask: Ask) -> int:
     """Return the number of solutions, as a bag, without having them all at once."""
     ((number,),) = ask(_counting(found))
     assert isinstance(number, Literal)
     return int(number.lexical)
 
 
-def asking(graph: Triples) -> Ask:
+def load_graph(graph: Triples) -> Ask:
     """Return what answers plain SPARQL over a graph, which is loaded once."""
     return partial(_swapped, oxigraph.store_of(Dataset(graph)))
 
@@ -145,19 +145,19 @@ def _swapped(store: Store, text: str) -> Answer:
     return oxigraph.ask(text, store)
 
 
-def selectivities(found: Conjunction, graph: Triples, ask: Ask | None = None) -> Selectivities:
+def compute_selectivities(found: Conjunction, graph: Triples, ask: Ask | None = None) -> Selectivities:
     """Return the selectivities of patterns and filters over a graph; `ask` answers over it, if it is loaded already."""
-    asked = asking(graph) if ask is None else ask
+    asked = load_graph(graph) if ask is None else ask
 
     def mappings(numbers: Sequence[int], wanted: tuple[Variable, ...]) -> tuple[Row, ...]:
         chosen = [found.patterns[number] for number in numbers]
         return asked(_text(chosen, found.filters, wanted))
 
     everything = range(len(found.patterns))
-    whole = cardinality(found, asked)
+    whole = count_solutions(found, asked)
     around = {
         vertex.term: [n for n in everything if vertex.term in (found.patterns[n].subject, found.patterns[n].object)]
-        for vertex in join_vertices(list(found.patterns))
+        for vertex in find_join_vertices(list(found.patterns))
     }
     matched, restricted, joined = [], [], []
     for number in everything:

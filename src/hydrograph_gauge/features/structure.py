@@ -30,7 +30,7 @@ from hydrograph.language.window_views import named
 from hydrograph.rdf.terms import Iri
 
 
-class Kind(StrEnum):
+class QueryKind(StrEnum):
     """Whether a query reads streams alone, or static data too."""
 
     PURE = "pure"
@@ -55,7 +55,7 @@ class JoinType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class SourcedPattern:
     """A pattern and the stream that it reads; None for static data."""
 
     pattern: TriplePattern | PathPattern
@@ -75,7 +75,7 @@ class JoinVertex:
 class Structure:
     """All that the text of a query tells."""
 
-    kind: Kind
+    kind: QueryKind
     patterns: int
     streams: int
     vertices: tuple[JoinVertex, ...]
@@ -96,13 +96,13 @@ class Structure:
         return Shape.STAR if len(self.vertices) <= 2 else Shape.COMPLEX
 
 
-def structure(query: ContinuousQuery) -> Structure:
+def find_structure(query: ContinuousQuery) -> Structure:
     """Return the structure of a query."""
-    placed = tuple(patterns(query))
+    placed = tuple(list_patterns(query))
     static = any(each.stream is None for each in placed)
     streaming = any(each.stream is not None for each in placed)
-    kind = Kind.HYBRID if static and streaming else Kind.PURE if streaming else Kind.STATIC
-    vertices = join_vertices([each.pattern for each in placed])
+    kind = QueryKind.HYBRID if static and streaming else QueryKind.PURE if streaming else QueryKind.STATIC
+    vertices = find_join_vertices([each.pattern for each in placed])
     return Structure(
         kind,
         len(placed),
@@ -113,7 +113,7 @@ def structure(query: ContinuousQuery) -> Structure:
     )
 
 
-def patterns(query: ContinuousQuery) -> Iterator[Placed]:
+def list_patterns(query: ContinuousQuery) -> Iterator[SourcedPattern]:
     """Return the triple patterns and paths of a query in the order of its text, with what they read."""
     query = named(query)
     streams = {window.name: window.stream for window in query.windows}
@@ -122,12 +122,12 @@ def patterns(query: ContinuousQuery) -> Iterator[Placed]:
     yield from _patterns(query.pattern, default, streams)
 
 
-def _patterns(pattern: Pattern, stream: Iri | None, streams: dict[Iri | None, Iri]) -> Iterator[Placed]:
+def _patterns(pattern: Pattern, stream: Iri | None, streams: dict[Iri | None, Iri]) -> Iterator[SourcedPattern]:
     match pattern:
         case Bgp(patterns=found):
-            yield from (Placed(each, stream) for each in found)
+            yield from (SourcedPattern(each, stream) for each in found)
         case PathPattern():
-            yield Placed(pattern, stream)
+            yield SourcedPattern(pattern, stream)
         case Window(name=name, inner=inner):
             inside = streams[name] if isinstance(name, Iri) else next(iter(streams.values()))
             yield from _patterns(inner, inside, streams)
@@ -151,7 +151,7 @@ def _existing(pattern: Pattern) -> Iterator[Exists]:
             waiting.extend(operands(expression))
 
 
-def join_vertices(found: list[TriplePattern | PathPattern]) -> tuple[JoinVertex, ...]:
+def find_join_vertices(found: list[TriplePattern | PathPattern]) -> tuple[JoinVertex, ...]:
     """Return the terms in which patterns meet, in the order in which they appear."""
     subjects = Counter(pattern.subject for pattern in found)
     objects = Counter(pattern.object for pattern in found)

@@ -14,40 +14,26 @@ products, floors, table lookups; no logarithm and no cosine, which differ betwee
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from xxhash import xxh64_intdigest
+import numpy as np
 
 from hydrograph.rdf.encoding import term_id
+from hydrograph_gauge.worlds.hashing import NumberArray, hash_long_arrays, hash_longs
+from hydrograph_gauge.worlds.spark import constant_numbers, to_bigint
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_SPARK_SEED = 42
+
 _ULP = 2.0**-53  # of a draw from [0, 1)
 _KNOTS = 256
 _HEAD = 128
 _SHIFT = 2.0**26  # half of the bits of a draw
-
-
-def long_hash(*values: int) -> int:
-    """Return what Spark's `xxhash64` gives for columns of the type BIGINT: a signed 64-bit number."""
-    running = _SPARK_SEED
-    for value in values:
-        running = xxh64_intdigest(struct.pack("<q", value), running)
-    return running - 2**64 if running >= 2**63 else running
-
-
-def long_columns(*values: Column | int) -> list[Column]:
-    """Return the values as columns of the type BIGINT, because Spark hashes an INT to another number."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return [(F.lit(value) if isinstance(value, int) else value).cast("bigint") for value in values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +46,12 @@ class Bits:
         """Return the draw of each row; the keys are whole numbers."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        return F.xxhash64(*long_columns(self.base, *keys))
+        return F.xxhash64(*to_bigint(self.base, *keys))
 
     def value(self, *keys: int) -> int:
         """Return the draw for these keys."""
         assert isinstance(self.base, int)
-        return long_hash(self.base, *keys)
+        return hash_longs(self.base, *keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +72,7 @@ class Uniform:
 
 
 @dataclass(frozen=True, slots=True)
-class Below:
+class UniformInteger:
     """A whole number from [0, n), each equally likely."""
 
     uniform: Uniform
@@ -138,12 +124,12 @@ class Normal:
 
     def value(self, *keys: int) -> float:
         """Return the draw for these keys."""
-        return _between(quantiles(), self.uniform.value(*keys))
+        return _between(normal_quantiles(), self.uniform.value(*keys))
 
 
 def normal_column(u: Column) -> Column:
     """Return the normal number that a uniform one stands for."""
-    return _between_column(quantiles(), u)
+    return _between_column(normal_quantiles(), u)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +196,7 @@ def _between(knots: tuple[float, ...], u: float) -> float:
 def _between_column(knots: tuple[float, ...], u: Column) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
-    known = numbers(knots)
+    known = constant_numbers(knots)
     place = u * F.lit(float(len(knots) - 1))
     cell = F.floor(place)
     low, high = F.get(known, cell.cast("int")), F.get(known, cell.cast("int") + 1)
@@ -230,8 +216,8 @@ def _weighted_column(weights: tuple[float, ...], u: Column) -> Column:
     keep, alias = _alias(weights)
     place = u * F.lit(float(len(keep)))
     cell = F.floor(place)
-    own = place - cell.cast("double") < F.get(numbers(keep), cell.cast("int"))
-    return F.when(own, cell).otherwise(F.get(numbers(alias, "bigint"), cell.cast("int")))
+    own = place - cell.cast("double") < F.get(constant_numbers(keep), cell.cast("int"))
+    return F.when(own, cell).otherwise(F.get(constant_numbers(alias, "bigint"), cell.cast("int")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +234,9 @@ class Draws:
         """Return a number from [0, 1)."""
         return Uniform(self.bits(purpose))
 
-    def below(self, purpose: str, n: int) -> Below:
+    def below(self, purpose: str, n: int) -> UniformInteger:
         """Return a whole number from [0, n)."""
-        return Below(self.uniform(purpose), n)
+        return UniformInteger(self.uniform(purpose), n)
 
     def chance(self, purpose: str, probability: float) -> Chance:
         """Return true with this probability."""
@@ -289,22 +275,8 @@ def _tail(n: int) -> tuple[float, ...]:
     return (*(_HEAD * (n / _HEAD) ** (knot / _KNOTS) for knot in range(_KNOTS)), float(n))
 
 
-def strings(values: Sequence[str]) -> Column:
-    """Return a constant array of texts, none of which has a line end."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.split(F.lit("\n".join(values)), "\n")
-
-
-def numbers(values: Sequence[float] | Sequence[int], type_: str = "double") -> Column:
-    """Return a constant array; it crosses to Java as one text, because number by number takes a millisecond each."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.split(F.lit(",".join(map(repr, values))), ",").cast(f"array<{type_}>")
-
-
 @lru_cache(1)
-def quantiles() -> tuple[float, ...]:
+def normal_quantiles() -> tuple[float, ...]:
     """Return the quantiles of the normal numbers at equal steps from 0 to 1."""
     normal = NormalDist(0.5, 1 / 6)
     inner = (min(1.0, max(0.0, normal.inv_cdf(knot / _KNOTS))) for knot in range(1, _KNOTS))
@@ -328,3 +300,18 @@ def _alias(weights: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[int, ..
         if scaled[giver] < 1:
             small.append(large.pop())
     return tuple(keep), tuple(alias)
+
+
+def draw_uniform_array(*keys: NumberArray | int) -> NumberArray:
+    """Return a number from [0, 1) for each row; the first key is the base of the draw."""
+    shares: NumberArray = (hash_long_arrays(*keys).view(np.uint64) >> np.uint64(11)).astype(np.float64) * _ULP
+    return shares
+
+
+def map_to_normal(u: NumberArray) -> NumberArray:
+    """Return the normal numbers from [0, 1] that uniform ones stand for."""
+    knots = np.array(normal_quantiles())
+    place = u * float(len(knots) - 1)
+    cell = np.floor(place).astype(np.int64)
+    result: NumberArray = knots[cell] + (knots[cell + 1] - knots[cell]) * (place - cell.astype(np.float64))
+    return result

@@ -16,7 +16,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ManifestPart:
     """What is said about one stream, or about the static graph."""
 
     path: str
@@ -45,8 +45,8 @@ class WorldManifest:
     seed: int
     settings: Mapping[str, Any]
     """A setting that is a file names the copy of it in the world; whoever reads a manifest gets its whole path."""
-    static: Part | None
-    streams: Mapping[str, Part]
+    static: ManifestPart | None
+    streams: Mapping[str, ManifestPart]
     files: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of such files, by the name of the setting."""
 
@@ -84,5 +84,5 @@ class WorldManifest:
         partial.replace(directory / MANIFEST)
 
 
-def _part(given: dict[str, Any]) -> Part:
-    return Part(**{**given, "files": tuple(given["files"]), "texts": tuple(given["texts"])})
+def _part(given: dict[str, Any]) -> ManifestPart:
+    return ManifestPart(**{**given, "files": tuple(given["files"]), "texts": tuple(given["texts"])})

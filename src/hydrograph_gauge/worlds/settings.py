@@ -19,10 +19,10 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|d|)")
 _Settings = TypeVar("_Settings", bound="Settings")
 
 
-def milliseconds(value: object) -> object:
+def parse_length(value: object) -> object:
     """Return a length of time in ms; a bare number counts milliseconds.
 
-    >>> milliseconds("5m"), milliseconds("1.5s"), milliseconds("250")
+    >>> parse_length("5m"), parse_length("1.5s"), parse_length("250")
     (300000, 1500, 250)
     """
     if not isinstance(value, str):
@@ -46,7 +46,7 @@ def _pairs(value: object) -> object:
     return {name: number for name, _, number in pairs}
 
 
-Length = Annotated[int, BeforeValidator(milliseconds)]
+Length = Annotated[int, BeforeValidator(parse_length)]
 """A length of time in milliseconds, written with a unit if the user likes."""
 Rates = Annotated[dict[str, float], BeforeValidator(_pairs)]
 """Numbers by name, on the command line as repeated NAME=VALUE."""

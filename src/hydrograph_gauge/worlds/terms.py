@@ -13,7 +13,7 @@ from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri, Literal
 from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from hydrograph.rdf.xsd import Kind
-from hydrograph_gauge.worlds.draws import numbers
+from hydrograph_gauge.worlds.spark import constant_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def constant(term: Iri | Literal) -> TermColumn:
     return TermColumn(F.lit(known.text), known.kind, num, dec)
 
 
-def plain(text: Column) -> TermColumn:
+def simple_literal(text: Column) -> TermColumn:
     """Return a simple literal; `text` must have nothing to escape: no quotation mark, backslash, line end."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -119,7 +119,7 @@ def instant_text(milliseconds: Column) -> Column:
     return F.concat(day_text(day), F.lit("T"), two(hours), colon, two(minutes), colon, two(seconds), decimals)
 
 
-def chosen(position: Column, terms: Sequence[TermColumn]) -> dict[str, Column]:
+def select_term(position: Column, terms: Sequence[TermColumn]) -> dict[str, Column]:
     """Return the columns `text`, `kind`, `num` and `dec` of the term that stands at `position` in each row."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -135,13 +135,13 @@ def chosen(position: Column, terms: Sequence[TermColumn]) -> dict[str, Column]:
 
     return {
         "text": choose([term.text for term in terms], "string"),
-        "kind": F.get(numbers([int(term.kind) for term in terms], "tinyint"), position),
+        "kind": F.get(constant_numbers([int(term.kind) for term in terms], "tinyint"), position),
         "num": choose([term.num for term in terms], "double"),
         "dec": choose([term.dec for term in terms], _DECIMAL),
     }
 
 
-def with_terms(
+def encode_triples(
     rows: DataFrame, s: Column, p: Column, o: TermColumn | dict[str, Column], *kept: str | Column
 ) -> DataFrame:
     """Return columns `kept` and the encoded columns of the triples whose texts are given."""

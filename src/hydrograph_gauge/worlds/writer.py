@@ -13,22 +13,53 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import duckdb
+
 from hydrograph import __version__
 from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term_id
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.formats import parquet
-from hydrograph_gauge.worlds import texts
-from hydrograph_gauge.worlds.cuts import Cuts
-from hydrograph_gauge.worlds.draws import long_columns, numbers
-from hydrograph_gauge.worlds.ids import check_ids
-from hydrograph_gauge.worlds.manifest import MANIFEST, Part, WorldManifest
-from hydrograph_gauge.worlds.part_files import Written, write_files
-from hydrograph_gauge.worlds.plan import InArrays, StreamPlan, World
+from hydrograph_gauge.worlds import text_formats as texts
+from hydrograph_gauge.worlds.manifest import MANIFEST, ManifestPart, WorldManifest
 from hydrograph_gauge.worlds.settings import Settings
+from hydrograph_gauge.worlds.spark import constant_numbers, to_bigint
+from hydrograph_gauge.worlds.stream_files import FileBoundaries, WrittenFiles, write_files
+from hydrograph_gauge.worlds.world import ArrayEncoding, StreamPlan, World
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+
+_MEMORY = "1GB"
+_HASHES = """
+SELECT {place}_id AS id, min(hash({place})) AS low, max(hash({place})) AS high FROM read_parquet({files}) GROUP BY id
+"""
+_CLASH = "SELECT id FROM ({terms}) GROUP BY id HAVING min(low) <> max(high) LIMIT 1"
+_TEXTS = "SELECT DISTINCT {place} AS text FROM read_parquet({files}) WHERE {place}_id = {id}"
+
+
+def check_id_collisions(parts: Sequence[Sequence[Path]], spill: Path) -> None:
+    """Raise DataError if two terms in the files of any parts of a world have the same id.
+
+    What does not fit into memory goes to the directory `spill`.
+    """
+    given = [[str(file) for file in files] for files in parts if files]
+    if not given:
+        return
+    with duckdb.connect() as database:
+        database.execute(f"SET memory_limit = '{_MEMORY}'; SET preserve_insertion_order = false")
+        database.execute("SET temp_directory = ?", [str(spill)])
+        # Each column is grouped on its own: its values are few against its rows.
+        terms = [_HASHES.format(place=place, files=files) for files in given for place in "spo"]
+        clash = database.execute(_CLASH.format(terms=" UNION ALL ".join(terms))).fetchone()
+        if clash is None:
+            return
+        texts = [_TEXTS.format(place=place, files=files, id=clash[0]) for files in given for place in "spo"]
+        found = database.execute(" UNION ".join(texts) + " ORDER BY text").fetchall()
+    shown = " and ".join(text[:200] for (text,) in found[:2])
+    raise DataError(f"{shown} have the same 64-bit id: generate with another --seed")
+
 
 ROWS_PER_FILE = parquet.ROWS_PER_FILE
 MOST_CELLS = 2**16
@@ -84,7 +115,7 @@ def write_world(
         files = _copied(settings, partial)
         step("planning")
         plan = world.generate(spark, settings)
-        streams: dict[str, Part] = {}
+        streams: dict[str, ManifestPart] = {}
         static = None
         try:
             if plan.static is not None:
@@ -96,7 +127,7 @@ def write_world(
         finally:
             plan.done()
         step("checking ids")
-        check_ids(
+        check_id_collisions(
             [[partial / part.path / name for name in part.files] for part in _parts(static, streams)], partial / SPILL
         )
         shutil.rmtree(partial / SPILL, ignore_errors=True)
@@ -132,18 +163,11 @@ def _copied(settings: Settings, directory: Path) -> dict[str, Path]:
     return places
 
 
-def _parts(static: Part | None, streams: Mapping[str, Part]) -> list[Part]:
+def _parts(static: ManifestPart | None, streams: Mapping[str, ManifestPart]) -> list[ManifestPart]:
     return [*streams.values(), *([] if static is None else [static])]
 
 
-def active_tasks(spark: SparkSession) -> tuple[int, int]:
-    """Return how many tasks of the running stages are done, and how many there are."""
-    tracker = spark.sparkContext.statusTracker()
-    stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
-    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
-
-
-def with_next(events: DataFrame) -> DataFrame:
+def add_next_times(events: DataFrame) -> DataFrame:
     """Return rows of the encoded schema with `t_next` filled: for a world that can not know when a triple comes again.
 
     It shuffles whole rows; do it on narrower ones where speed counts.
@@ -155,23 +179,23 @@ def with_next(events: DataFrame) -> DataFrame:
     return events.withColumn("t_next", F.lead("t").over(same)).select(*EVENT_COLUMNS)
 
 
-def row_hashes(*columns: str) -> list[Column]:
+def hash_rows(*columns: str) -> list[Column]:
     """Return two independent hashes of a logical row, from its times and the ids of its terms."""
     from pyspark.sql import functions as F  # noqa: N812
 
     values = [F.col(name) for name in columns]
-    return [F.xxhash64(*long_columns(salt, *values)) for salt in _SALTS]
+    return [F.xxhash64(*to_bigint(salt, *values)) for salt in _SALTS]
 
 
-def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], step: Step) -> Part:
+def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], step: Step) -> ManifestPart:
     from pyspark.sql import functions as F  # noqa: N812
 
-    time = stream.expand.time if isinstance(stream.expand, InArrays) else F.col("t")
+    time = stream.expand.time if isinstance(stream.expand, ArrayEncoding) else F.col("t")
     starts = _starts(stream.elements, stream.span) if stream.starts is None else list(stream.starts)
-    part = Cuts.of(starts).column(time) if starts else F.lit(0)
+    part = FileBoundaries.of(starts).column(time) if starts else F.lit(0)
     placed = stream.elements.repartitionById(max(1, len(starts)), part)
     place = directory / stream.name
-    if isinstance(stream.expand, InArrays):
+    if isinstance(stream.expand, ArrayEncoding):
         written = write_files(placed, stream.expand, place, _SALTS)
         elements = written.rows
     else:
@@ -194,7 +218,7 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     for form in forms:
         step(f"{stream.name} as {form}")
         lines.append(texts.write_stream(form, stream, place, manifest, directory))
-    return Part(
+    return ManifestPart(
         path=stream.name,
         iri=stream.iri,
         triples=manifest.rows,
@@ -207,7 +231,9 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
     )
 
 
-def _write_expanded(expand: Callable[[DataFrame], DataFrame], placed: DataFrame, place: Path) -> tuple[Written, int]:
+def _write_expanded(
+    expand: Callable[[DataFrame], DataFrame], placed: DataFrame, place: Path
+) -> tuple[WrittenFiles, int]:
     """Write the rows that Spark makes of elements, and return what was written and the number of elements."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
@@ -219,7 +245,7 @@ def _write_expanded(expand: Callable[[DataFrame], DataFrame], placed: DataFrame,
     rows = expanded.select(*(wide[name].alias(name) if name in wide else F.col(name) for name in EVENT_COLUMNS))
     rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
     blank = (F.col("o_kind") == 1) | F.startswith(F.col("s"), F.lit("_"))
-    kinds = numbers([1 << kind for kind in range(_KINDS)], "int")
+    kinds = constant_numbers([1 << kind for kind in range(_KINDS)], "int")
     rows = rows.observe(
         seen,
         *_sums("t", "seq", "s_id", "p_id", "o_id"),
@@ -230,7 +256,7 @@ def _write_expanded(expand: Callable[[DataFrame], DataFrame], placed: DataFrame,
     )
     files = tuple(parquet.write_parts(rows, place, _OPTIONS))
     known = seen.get
-    return Written(
+    return WrittenFiles(
         files=files,
         rows=known["rows"],
         first=known["first"],
@@ -243,7 +269,7 @@ def _write_expanded(expand: Callable[[DataFrame], DataFrame], placed: DataFrame,
 
 def _write_static(
     triples: DataFrame, about: float | None, directory: Path, forms: Sequence[str], graph: str | None
-) -> Part:
+) -> ManifestPart:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -256,7 +282,7 @@ def _write_static(
     place = directory / STATIC
     names = tuple(parquet.write_parts(rows, place, _OPTIONS))
     known = seen.get
-    return Part(
+    return ManifestPart(
         path=STATIC,
         iri=graph,
         triples=known["rows"],
@@ -293,7 +319,7 @@ def _sums(*columns: str) -> list[Column]:
     from pyspark.sql import functions as F  # noqa: N812
 
     sums = [F.count("*").alias("rows")]
-    for name, hashed in zip("ab", row_hashes(*columns), strict=True):
+    for name, hashed in zip("ab", hash_rows(*columns), strict=True):
         low, high = hashed.bitwiseAND(F.lit(0xFFFFFFFF)), F.shiftrightunsigned(hashed, 32)
         sums += [F.sum(low).alias(f"{name}_low"), F.sum(high).alias(f"{name}_high")]
     return sums

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrograph_gauge.worlds.draw_arrays import normals, uniforms
-from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.draws import Draws, draw_uniform_array, map_to_normal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,9 +56,9 @@ def test_arrays_draw_what_the_driver_draws(seed: int, keys: list[int]) -> None:
     draws, given_ = Draws(seed), np.array(keys, np.int64)
     base = draws.bits("x").base
     assert isinstance(base, int)
-    shares = uniforms(base, given_, 2)
+    shares = draw_uniform_array(base, given_, 2)
     assert shares.tolist() == [draws.uniform("x").value(key, 2) for key in keys]
-    assert normals(shares).tolist() == [draws.normal("x").value(key, 2) for key in keys]
+    assert map_to_normal(shares).tolist() == [draws.normal("x").value(key, 2) for key in keys]
 
 
 def test_negative_weights_are_refused() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrograph_gauge.worlds.draws import long_hash
+from hydrograph_gauge.worlds.hashing import SPARK_SEED, chain_hash, hash_longs
 from hydrograph_gauge.worlds.settings import read_settings
-from hydrograph_gauge.worlds.social.friendships import Longs, Slide, befriend, long_hashes
+from hydrograph_gauge.worlds.social.friendships import FriendshipPass, Longs, befriend
 from hydrograph_gauge.worlds.social.settings import SocialSettings
 
-NOBODY = np.array([], dtype=np.int64)
+NO_FRIENDS = np.array([], dtype=np.int64)
 
 
 def longs(values: list[int]) -> Longs:
@@ -21,26 +21,26 @@ def longs(values: list[int]) -> Longs:
 @settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(-(2**63), 2**63 - 1))
 def test_hashes_are_those_of_spark(values: list[int], key: int) -> None:
-    first = long_hashes(np.uint64(42), longs(values))
-    second = long_hashes(first, np.full(len(values), key))
-    assert second.astype(np.int64).tolist() == [long_hash(value, key) for value in values]
+    first = chain_hash(np.array([SPARK_SEED], np.uint64), longs(values))
+    second = chain_hash(first, np.full(len(values), key))
+    assert second.astype(np.int64).tolist() == [hash_longs(value, key) for value in values]
 
 
 @st.composite
-def passes(draw: st.DrawFn) -> tuple[Slide, Longs, Longs, Longs, list[Longs]]:
+def passes(draw: st.DrawFn) -> tuple[FriendshipPass, Longs, Longs, Longs, list[Longs]]:
     users = draw(st.integers(0, 60))
     ids = draw(st.permutations(range(users)))
     values = sorted(draw(st.lists(st.integers(0, 9), min_size=users, max_size=users)))
     wanted = draw(st.lists(st.integers(0, 8), min_size=users, max_size=users))
     known = draw(st.sets(st.tuples(st.integers(0, 59), st.integers(0, 59))))
     friends = [longs([b for a, b in known if a == one] + [a for a, b in known if b == one]) for one in ids]
-    slide = Slide(draw(st.integers(1, 9)), draw(st.integers(1, 4)), 0.8, 0.8, draw(st.integers(-9, 9)))
+    slide = FriendshipPass(draw(st.integers(1, 9)), draw(st.integers(1, 4)), 0.8, 0.8, draw(st.integers(-9, 9)))
     return slide, longs(list(ids)), longs(values), longs(wanted), friends
 
 
 @settings(max_examples=200, deadline=None)
 @given(passes())
-def test_a_pass_keeps_its_promises(given_: tuple[Slide, Longs, Longs, Longs, list[Longs]]) -> None:
+def test_a_pass_keeps_its_promises(given_: tuple[FriendshipPass, Longs, Longs, Longs, list[Longs]]) -> None:
     slide, ids, values, wanted, friends = given_
     left, right = befriend(slide, ids, values, wanted, friends)
     place = {int(one): at for at, one in enumerate(ids)}
@@ -55,16 +55,16 @@ def test_a_pass_keeps_its_promises(given_: tuple[Slide, Longs, Longs, Longs, lis
 
 def test_without_any_distance_all_offers_are_taken_until_everybody_has_enough() -> None:
     #      0-1 0-2, then 1 and 2 need one more and find 3 and 4
-    slide = Slide(cell=10, cells=1, probability=1.0, decay=0.8, base=1)
-    left, right = befriend(slide, longs([0, 1, 2, 3, 4]), longs([5] * 5), longs([2] * 5), [NOBODY] * 5)
+    slide = FriendshipPass(cell=10, cells=1, probability=1.0, decay=0.8, base=1)
+    left, right = befriend(slide, longs([0, 1, 2, 3, 4]), longs([5] * 5), longs([2] * 5), [NO_FRIENDS] * 5)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (3, 4)]
 
 
 def test_probability_falls_with_the_distance_of_values() -> None:
     users = 4000
     values = longs([at // 1000 for at in range(users)])
-    slide = Slide(cell=users, cells=1, probability=0.08, decay=0.5, base=7)
-    left, right = befriend(slide, longs(list(range(users))), values, np.full(users, users), [NOBODY] * users)
+    slide = FriendshipPass(cell=users, cells=1, probability=0.08, decay=0.5, base=7)
+    left, right = befriend(slide, longs(list(range(users))), values, np.full(users, users), [NO_FRIENDS] * users)
     distances = np.bincount(values[right] - values[left], minlength=4)
     pairs = [4 * 1000 * 999 / 2, 3e6, 2e6, 1e6]
     shares = distances / pairs
@@ -79,8 +79,10 @@ def test_enough_users_of_a_random_value_find_each_other_by_chance() -> None:
 
     def mean(random_values: int) -> float:
         values = np.sort(rng.integers(0, random_values, users))
-        slide = Slide(known.cell_size, known.cells_per_window, known.random_friend_probability, known.friend_decay, 1)
-        left, _ = befriend(slide, np.arange(users), values, wanted, [NOBODY] * users)
+        slide = FriendshipPass(
+            known.cell_size, known.cells_per_window, known.random_friend_probability, known.friend_decay, 1
+        )
+        left, _ = befriend(slide, np.arange(users), values, wanted, [NO_FRIENDS] * users)
         return 2 * len(left) / users
 
     assert mean(known.random_values) > 0.95 * 133
@@ -88,5 +90,5 @@ def test_enough_users_of_a_random_value_find_each_other_by_chance() -> None:
 
 
 def test_a_pass_without_users_makes_no_friends() -> None:
-    left, right = befriend(Slide(1, 1, 1.0, 1.0, 1), NOBODY, NOBODY, NOBODY, [])
+    left, right = befriend(FriendshipPass(1, 1, 1.0, 1.0, 1), NO_FRIENDS, NO_FRIENDS, NO_FRIENDS, [])
     assert len(left) == len(right) == 0

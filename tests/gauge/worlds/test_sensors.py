@@ -12,8 +12,9 @@ from hydrograph.errors import UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
 from hydrograph_gauge.worlds.draws import Draws
-from hydrograph_gauge.worlds.sensors.generators import GENERATORS, find_generator, sg1
-from hydrograph_gauge.worlds.sensors.settings import Sensors
+from hydrograph_gauge.worlds.sensors import generators as sg1
+from hydrograph_gauge.worlds.sensors.generators import GENERATORS, find_generator
+from hydrograph_gauge.worlds.sensors.settings import SensorSettings
 from hydrograph_gauge.worlds.sensors.world import WORLD
 from hydrograph_gauge.worlds.writer import write_world
 
@@ -30,14 +31,14 @@ def test_generators_are_found_by_name() -> None:
 
 
 def made(spark: SparkSession, target: Path, **given: Any) -> list[dict[str, Any]]:
-    write_world(spark, WORLD, Sensors(**given), target, forms=given.pop("forms", ()))
+    write_world(spark, WORLD, SensorSettings(**given), target, forms=given.pop("forms", ()))
     rows: list[dict[str, Any]] = events_as_arrow(open_stream(str(target / "sensors"))).read_all().to_pylist()
     return rows
 
 
 @pytest.mark.spark
 def test_stations_observe_at_exact_intervals(spark: SparkSession, tmp_path: Path) -> None:
-    settings = Sensors(stations=50, interval=1000, duration=15_000)
+    settings = SensorSettings(stations=50, interval=1000, duration=15_000)
     write_world(spark, WORLD, settings, tmp_path / "w", forms=("yabench", "tnt"))
     rows = events_as_arrow(open_stream(str(tmp_path / "w" / "sensors"))).read_all().to_pylist()
     assert Counter(row["t"] // 5000 for row in rows) == {0: 1750, 1: 1750, 2: 1750}
@@ -80,8 +81,8 @@ def test_faithful_stations_begin_at_once_and_observe_at_the_very_end(spark: Spar
     end = 3000 + offsets[last]
 
     def seen(*, faithful: bool) -> set[tuple[int, int]]:
-        settings = Sensors(stations=5, interval=1000, duration=end, faithful=faithful)
-        rows = sg1.times(spark, settings, draws).collect()
+        settings = SensorSettings(stations=5, interval=1000, duration=end, faithful=faithful)
+        rows = sg1.observation_times(spark, settings, draws).collect()
         return {(row["station"], row["t"]) for row in rows}
 
     exact = {(k, offsets[k] + 1000 * number) for k in range(5) for number in range(4)} - {(last, end)}

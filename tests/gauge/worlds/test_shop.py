@@ -16,11 +16,10 @@ from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
 from hydrograph_gauge.worlds.shop.activities import Timing
-from hydrograph_gauge.worlds.shop.arrays import Encoder, tables
-from hydrograph_gauge.worlds.shop.expectation import expect, probability
-from hydrograph_gauge.worlds.shop.model import Distribution, Mode, read_model
-from hydrograph_gauge.worlds.shop.triples import encoded
-from hydrograph_gauge.worlds.shop.world import WORLD, Shop, generate, load_model, population, timing
+from hydrograph_gauge.worlds.shop.encoding import TripleEncoder, build_tables, encode_rows
+from hydrograph_gauge.worlds.shop.expectation import compute_expectation, probability
+from hydrograph_gauge.worlds.shop.model import ActivityMode, Distribution, read_model
+from hydrograph_gauge.worlds.shop.world import WORLD, ShopSettings, build_population, build_timing, generate, load_model
 from hydrograph_gauge.worlds.writer import write_world
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def test_a_model_in_watdivs_syntax_is_read() -> None:
     lives, knows, owns = model.associations
     assert (lives.cover, lives.distribution) == (0.5, Distribution.ZIPFIAN)
     assert (knows.most, knows.spread, owns.exclusive) == (4, Distribution.NORMAL, True)
-    assert [(one.name, one.entity, one.mode) for one in model.activities] == [("meet", None, Mode.REQUIRED)]
+    assert [(one.name, one.entity, one.mode) for one in model.activities] == [("meet", None, ActivityMode.REQUIRED)]
 
 
 def test_a_model_without_activities_gets_those_of_stream_watdiv() -> None:
@@ -101,7 +100,7 @@ def test_a_wrong_model_is_refused(line: str, complaint: str) -> None:
 
 @pytest.mark.parametrize("scale", PUBLISHED)
 def test_the_expectation_is_near_the_published_sizes(scale: tuple[int, int]) -> None:
-    wanted = expect(population(None, Shop(static=scale[0], stream=scale[1])))
+    wanted = compute_expectation(build_population(None, ShopSettings(static=scale[0], stream=scale[1])))
     static, stream = PUBLISHED[scale]
     # Static sizes vary by 3.4 % at scale 1 (friendships), streams at scale 1 by 2.9 %.
     assert abs(wanted.static / static - 1) < (0.06 if scale[0] == 1 else 0.01)
@@ -109,7 +108,7 @@ def test_the_expectation_is_near_the_published_sizes(scale: tuple[int, int]) -> 
 
 
 def test_roles_are_as_likely_as_they_are_drawn() -> None:
-    people = population(None, Shop())
+    people = build_population(None, ShopSettings())
     user, role = WSDBM + "User", WSDBM + "Role"
     zeros = probability(people, user, role + "0")
     # One role for all, two different ones for a tenth, all three for a hundredth.
@@ -118,16 +117,16 @@ def test_roles_are_as_likely_as_they_are_drawn() -> None:
 
 
 def test_batches_follow_the_rate() -> None:
-    assert [(timing(Shop(rate=rate)).batch, timing(Shop(rate=rate)).interval) for rate in (100, 1000, 10_000)] == [
+    assert [(build_timing(ShopSettings(rate=rate)).batch, build_timing(ShopSettings(rate=rate)).interval) for rate in (100, 1000, 10_000)] == [
         (1, 10), (1, 1), (10, 1),
     ]  # fmt: skip
-    assert [timing(Shop(rate=2000, start=7)).value(i) for i in range(5)] == [7, 7, 8, 8, 9]
-    assert timing(Shop(batch=3, interval=50)).value(8) == 100
+    assert [build_timing(ShopSettings(rate=2000, start=7)).value(i) for i in range(5)] == [7, 7, 8, 8, 9]
+    assert build_timing(ShopSettings(batch=3, interval=50)).value(8) == 100
 
 
 @pytest.mark.parametrize("rate", [1, 7, 100, 600, 999, 1000, 1500, 2000, 10_000, 12_345])
 def test_a_second_has_as_many_triples_as_the_rate_says(rate: int) -> None:
-    times = timing(Shop(rate=rate, start=7))
+    times = build_timing(ShopSettings(rate=rate, start=7))
     seconds = [(times.value(i) - 7) // 1000 for i in range(3 * rate)]
     assert Counter(seconds) == {0: rate, 1: rate, 2: rate}
     assert times.array(np.arange(3 * rate)).tolist() == [7 + i * 1000 // rate for i in range(3 * rate)]
@@ -135,7 +134,7 @@ def test_a_second_has_as_many_triples_as_the_rate_says(rate: int) -> None:
 
 def test_a_faithful_rate_is_that_of_whole_batches() -> None:
     for rate, real in ((600, 1000), (1500, 1000), (2500, 2000), (400, 500), (500, 500)):
-        times = timing(Shop(rate=rate, faithful=True))
+        times = build_timing(ShopSettings(rate=rate, faithful=True))
         assert times.batch * 1000 / times.interval == real
 
 
@@ -144,7 +143,7 @@ def test_times_on_spark_are_those_of_the_driver(spark: SparkSession) -> None:
     some = [0, 1, 2, 3, 1499, 1500, 10**9 + 1, 2**40 + 7]
     numbers = spark.createDataFrame(pa.table({"i": pa.array(some, pa.int64())}))
     for rate in (600, 1500, 12_345):
-        times = timing(Shop(rate=rate, start=-5))
+        times = build_timing(ShopSettings(rate=rate, start=-5))
         found = numbers.select(times.column(numbers["i"]).alias("t")).toArrow()["t"].to_pylist()
         assert found == [times.value(i) for i in some]
 
@@ -154,7 +153,7 @@ def test_times_on_spark_are_those_of_the_driver(spark: SparkSession) -> None:
 def test_the_stream_is_numbered_timed_and_knows_its_repetitions(spark: SparkSession, tmp_path: Path) -> None:
     model = tmp_path / "small.model"
     model.write_text(_few(load_text()), "utf-8")
-    settings = Shop(stream=3, rate=2000, model=model)
+    settings = ShopSettings(stream=3, rate=2000, model=model)
     made = write_world(spark, WORLD, settings, tmp_path / "world", forms=("watdiv",))
     rows = events_as_arrow(open_stream(str(tmp_path / "world" / "shop"))).read_all().to_pylist()
     rows.sort(key=lambda row: row["seq"])
@@ -185,7 +184,9 @@ def test_the_stream_is_numbered_timed_and_knows_its_repetitions(spark: SparkSess
     assert lines[0].split("\t")[3] == "0"
 
     # The same activities with a time and an element each.
-    other = write_world(spark, WORLD, Shop(stream=3, rate=2000, model=model, per="activity"), tmp_path / "other")
+    other = write_world(
+        spark, WORLD, ShopSettings(stream=3, rate=2000, model=model, per="activity"), tmp_path / "other"
+    )
     part = other.streams["shop"]
     assert part.triples == len(rows)
     assert part.elements < part.triples
@@ -198,7 +199,7 @@ def test_the_stream_is_numbered_timed_and_knows_its_repetitions(spark: SparkSess
 @pytest.mark.spark
 @pytest.mark.parametrize("faithful", [False, True])
 def test_triples_made_in_arrays_are_those_made_by_spark(spark: SparkSession, *, faithful: bool) -> None:
-    people = population(spark, Shop(faithful=faithful, seed=7))
+    people = build_population(spark, ShopSettings(faithful=faithful, seed=7))
     # Every row of the model, streamed or not; one subject twice, so that terms recur.
     numbered = [(code, subject) for code in range(len(people.rows)) for subject in (0, 3, 41, 3)]
     seq = range(len(numbered))
@@ -214,8 +215,8 @@ def test_triples_made_in_arrays_are_those_made_by_spark(spark: SparkSession, *, 
     times = Timing(batch=4, interval=3, start=7)
     rows = spark.createDataFrame(narrow)
     timed = {"t": times.column(rows["seq"]), "t_next": times.column(rows["next"])}
-    by_spark = encoded(people, rows.withColumns(timed), "t", "seq", "t_next").toArrow().to_pylist()
-    encoder = Encoder(tables(people, times))
+    by_spark = encode_rows(people, rows.withColumns(timed), "t", "seq", "t_next").toArrow().to_pylist()
+    encoder = TripleEncoder(build_tables(people, times))
     order = encoder.order(narrow).tolist()
     in_arrays = encoder(narrow.take(order)).to_pylist()
     assert in_arrays == sorted(by_spark, key=lambda row: (row["p_id"], row["t"], row["seq"]))
@@ -254,7 +255,7 @@ def test_the_clock_of_activities_counts_triples_and_a_faithful_one_activities(
 
     def elements(*, faithful: bool) -> list[tuple[int, int, int]]:
         """Return the kind, the number and the time of each activity in their order."""
-        settings = Shop(model=model, rate=1500, per="activity", faithful=faithful)
+        settings = ShopSettings(model=model, rate=1500, per="activity", faithful=faithful)
         plan = generate(spark, settings)
         rows = plan.streams[0].elements.select("kind", "seq", "t").collect()
         plan.done()

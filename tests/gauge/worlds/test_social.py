@@ -9,11 +9,11 @@ import pytest
 from hydrograph.errors import UsageError
 from hydrograph.temporal import HOUR
 from hydrograph_gauge.worlds.settings import read_settings
-from hydrograph_gauge.worlds.social.clock import _Hours, _starts
 from hydrograph_gauge.worlds.social.dictionaries import ARTICLES, dictionaries
-from hydrograph_gauge.worlds.social.figures import STATIC_COMPOSITION, STATIC_TRIPLES, chance_of_same_country
-from hydrograph_gauge.worlds.social.people import first_users
+from hydrograph_gauge.worlds.social.event_time import _Hours, _starts
+from hydrograph_gauge.worlds.social.people import first_users_by_country
 from hydrograph_gauge.worlds.social.settings import DAY, PRESETS, SocialSettings
+from tests.support.world_checks.social import STATIC_COMPOSITION, STATIC_TRIPLES, chance_of_same_country
 
 
 def known_settings(**given: object) -> SocialSettings:
@@ -109,12 +109,14 @@ def test_titles_have_three_words_on_average_and_never_twice_the_same() -> None:
 
 def test_users_are_spread_over_countries_by_population() -> None:
     for users in (1, 7, 1000, 123_456):
-        firsts = first_users(users)
+        firsts = first_users_by_country(users)
         assert firsts[0] == 0
         assert sorted(firsts) == list(firsts)
         assert firsts[-1] <= users
     india = dictionaries().countries[1].population / sum(country.population for country in dictionaries().countries)
-    assert first_users(100_000)[2] - first_users(100_000)[1] == pytest.approx(india * 100_000, abs=1)
+    assert first_users_by_country(100_000)[2] - first_users_by_country(100_000)[1] == pytest.approx(
+        india * 100_000, abs=1
+    )
     assert 0.05 < chance_of_same_country(1000) < 0.1
 
 

@@ -12,19 +12,17 @@ import pytest
 from hydrograph.api import query
 from hydrograph.rdf.encoding import encode_text
 from hydrograph.temporal import HOUR
+from hydrograph_gauge.queries.constants import choose_lsbench_constants
+from hydrograph_gauge.queries.query_sets import SetQuery, locate_static_graphs, locate_streams, read_query_set
 from hydrograph_gauge.worlds.draws import Draws
 from hydrograph_gauge.worlds.manifest import WorldManifest
-from hydrograph_gauge.worlds.partitions import forced
-from hydrograph_gauge.worlds.queries.constants import social_constants
-from hydrograph_gauge.worlds.queries.load import SetQuery, query_set
-from hydrograph_gauge.worlds.queries.places import static_graphs, streams_of
 from hydrograph_gauge.worlds.settings import read_settings
 from hydrograph_gauge.worlds.social.dictionaries import dictionaries
 from hydrograph_gauge.worlds.social.people import People
 from hydrograph_gauge.worlds.social.settings import DAY, STREAMS, SocialSettings
-from hydrograph_gauge.worlds.social.triples import instant
-from hydrograph_gauge.worlds.social.vocabulary import DBPPROP, DC, FOAF, SIB, SIOC, STREAM_IRIS
+from hydrograph_gauge.worlds.social.triples import DBPPROP, DC, FOAF, SIB, SIOC, STREAM_IRIS, instant_triple
 from hydrograph_gauge.worlds.social.world import WORLD
+from hydrograph_gauge.worlds.spark import force_task_count
 from hydrograph_gauge.worlds.writer import write_world
 from tests.support.compared_answers import compared
 
@@ -43,7 +41,7 @@ SMALL: dict[str, object] = {
     "max_photos": 12,
 }
 RATES = {"posts": 40, "post_likes": 150, "photos": 40, "photo_likes": 150, "gps": 60, "tags": 40, "photo_tags": 30}
-QUERIES = query_set("lsbench")
+QUERIES = read_query_set("lsbench")
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +182,9 @@ def test_every_query_has_answers(world: Path, asked: SetQuery) -> None:
     manifest = WorldManifest.read(world)
     parts = [manifest.streams[name] for name in asked.about.streams]
     streams = {str(part.iri): world / part.path for part in parts}
-    static = static_graphs(world) if "static" in asked.about.features else None
+    static = locate_static_graphs(world) if "static" in asked.about.features else None
     until = max(part.last or 0 for part in parts) + 1000
-    text = asked.text(social_constants(world))
+    text = asked.text(choose_lsbench_constants(world))
     with query(text).over(streams, static, placement="local", until=until) as run:
         assert any(report.rows for report in run.reports())
 
@@ -194,8 +192,14 @@ def test_every_query_has_answers(world: Path, asked: SetQuery) -> None:
 @pytest.mark.parametrize("asked", QUERIES, ids=[asked.name for asked in QUERIES])
 def test_answers_are_the_oracles(world: Path, asked: SetQuery) -> None:
     start = min(WorldManifest.read(world).streams[name].first or 0 for name in asked.about.streams)
-    streams = streams_of(asked, world)
-    compared(asked.text(social_constants(world)), streams, static_graphs(world), after=start, until=start + 8_000)
+    streams = locate_streams(asked, world)
+    compared(
+        asked.text(choose_lsbench_constants(world)),
+        streams,
+        locate_static_graphs(world),
+        after=start,
+        until=start + 8_000,
+    )
 
 
 def test_a_faithful_world_repeats_likes_and_is_the_same_at_any_partition_count(
@@ -207,7 +211,7 @@ def test_a_faithful_world_repeats_likes_and_is_the_same_at_any_partition_count(
     try:
         for partitions in (1, 3):
             spark.conf.set("spark.sql.shuffle.partitions", partitions)
-            with forced(partitions):
+            with force_task_count(partitions):
                 found.append(write_world(spark, WORLD, settings, tmp_path / str(partitions)))
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before or 2)
@@ -256,7 +260,7 @@ def test_a_faithful_clock_has_twelve_hours(spark: SparkSession) -> None:
 
     hours = spark.range(0, 24, 1, 1)
     s, t = F.lit("<s>"), F.col("id") * HOUR + 61_000
-    both = [instant(s, "p", t, faithful=faithful)["o"].alias(str(faithful)) for faithful in (False, True)]
+    both = [instant_triple(s, "p", t, faithful=faithful)["o"].alias(str(faithful)) for faithful in (False, True)]
     shown = [[text[12:20] for text in row] for row in hours.select(*both).collect()]
     assert shown == [[f"{hour:02}:01:01", f"{(hour - 1) % 12 + 1:02}:01:01"] for hour in range(24)]
 

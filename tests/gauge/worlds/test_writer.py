@@ -19,14 +19,13 @@ from hydrograph.errors import DataError, UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static import read_static
 from hydrograph_gauge.worlds import writer
-from hydrograph_gauge.worlds.cuts import Cuts
 from hydrograph_gauge.worlds.draws import Draws
-from hydrograph_gauge.worlds.ids import check_ids
 from hydrograph_gauge.worlds.manifest import WorldManifest
-from hydrograph_gauge.worlds.plan import StreamPlan, World, WorldPlan
 from hydrograph_gauge.worlds.settings import Settings
-from hydrograph_gauge.worlds.terms import date_time, floating, integer, iri, plain, with_terms
-from hydrograph_gauge.worlds.writer import with_next, write_world
+from hydrograph_gauge.worlds.stream_files import FileBoundaries
+from hydrograph_gauge.worlds.terms import date_time, encode_triples, floating, integer, iri, simple_literal
+from hydrograph_gauge.worlds.world import StreamPlan, World, WorldPlan
+from hydrograph_gauge.worlds.writer import add_next_times, check_id_collisions, write_world
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,9 +48,15 @@ def throws(spark: SparkSession, settings: Dice) -> WorldPlan:
     rows = spark.range(0, settings.throws, 1, settings.partitions)
     player = iri("urn:player", i % 2).text
     events = rows.select(F.floor(i / 4).alias("t"), i.alias("seq"), F.lit(None).alias("t_next"), "id")
-    thrown = with_next(with_terms(events, player, iri("urn:threw").text, integer(eyes), "t", "seq", "t_next"))
-    values = [integer(i - 3), floating(i / 10), plain(i.cast("string")), date_time(i * 86_399_999), iri("urn:x", i)]
-    graphs = [with_terms(rows.limit(9), player, iri("urn:p", i).text, value) for value in values]
+    thrown = add_next_times(encode_triples(events, player, iri("urn:threw").text, integer(eyes), "t", "seq", "t_next"))
+    values = [
+        integer(i - 3),
+        floating(i / 10),
+        simple_literal(i.cast("string")),
+        date_time(i * 86_399_999),
+        iri("urn:x", i),
+    ]
+    graphs = [encode_triples(rows.limit(9), player, iri("urn:p", i).text, value) for value in values]
     static = graphs[0]
     for graph in graphs[1:]:
         static = static.union(graph)
@@ -181,14 +186,14 @@ def test_a_directory_without_manifest_is_no_world(tmp_path: Path) -> None:
 @given(st.lists(st.integers(-(2**40), 2**41), min_size=1, max_size=40, unique=True), st.data())
 def test_a_time_is_in_the_last_file_that_starts_before_it(starts: list[int], data: st.DataObject) -> None:
     starts.sort()
-    cuts = Cuts.of(starts)
+    cuts = FileBoundaries.of(starts)
     near = data.draw(st.sampled_from(starts)) + data.draw(st.integers(-3, 3))
     for t in (near, data.draw(st.integers(starts[0], starts[-1] + 9))):
         assert cuts.value(t) == max(0, bisect_right(starts, t) - 1)
 
 
 def test_even_files_are_found_with_one_comparison() -> None:
-    assert Cuts.of(range(0, 475_000_000, 1_000_000)).most == 1
+    assert FileBoundaries.of(range(0, 475_000_000, 1_000_000)).most == 1
 
 
 @pytest.mark.spark
@@ -196,7 +201,7 @@ def test_the_column_finds_the_same_files(spark: SparkSession) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
     for starts in ([7], [-50, -3, 0, 1, 2, 900], list(range(0, 5000, 50))):
-        cuts = Cuts.of(starts)
+        cuts = FileBoundaries.of(starts)
         times = spark.range(-100, 6000, 37, 1)
         found = times.select("id", cuts.column(F.col("id")).alias("file")).collect()
         assert [row["file"] for row in found] == [cuts.value(row["id"]) for row in found]
@@ -210,8 +215,8 @@ def test_two_terms_with_one_id_are_found(tmp_path: Path) -> None:
 
     stream = written("stream.parquet", [("<a>", 1, "<p>", 2, "<b>", 3), ("<a>", 1, "<p>", 2, "<c>", 4)])
     static = written("static.parquet", [("<c>", 4, "<q>", 5, "<d>", 6)])
-    check_ids([[stream], [static]], tmp_path)
-    check_ids([[], []], tmp_path)
+    check_id_collisions([[stream], [static]], tmp_path)
+    check_id_collisions([[], []], tmp_path)
     clash = written("clash.parquet", [("<other>", 4, "<q>", 5, "<d>", 6)])
     with pytest.raises(DataError, match="<c> and <other> have the same 64-bit id"):
-        check_ids([[stream], [clash]], tmp_path)
+        check_id_collisions([[stream], [clash]], tmp_path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hydrograph.runtime.session import spark_session
-from hydrograph_gauge.worlds.long_methods import compile_long_methods
+from hydrograph_gauge.worlds.spark import compile_long_methods
 from tests.support.world_checks import features, sensors, shop, social, workload
 from tests.support.world_checks.checks import Check, line
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
-from hydrograph_gauge.engines.resources import Watch
+from hydrograph_gauge.engines.resources import ResourceMonitor
 from hydrograph_gauge.worlds.manifest import WorldManifest
-from hydrograph_gauge.worlds.partitions import forced
-from hydrograph_gauge.worlds.plan import World
-from hydrograph_gauge.worlds.registry import find_world
 from hydrograph_gauge.worlds.settings import Settings
+from hydrograph_gauge.worlds.spark import force_task_count
+from hydrograph_gauge.worlds.world import World, find_world
 from hydrograph_gauge.worlds.writer import write_world
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def same_at_any_partition_count(spark: SparkSession, name: str, counts: Sequence
     with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
         for count in counts:
             spark.conf.set("spark.sql.shuffle.partitions", count)
-            with forced(count):
+            with force_task_count(count):
                 given = world.settings(**settings)
                 sums[count] = write_world(spark, world, given, Path(directory) / str(count)).checksum
     spark.conf.set("spark.sql.shuffle.partitions", str(before))
@@ -98,7 +97,7 @@ def measure(name: str, options: Sequence[str], memory: str) -> Measured:
         call = [sys.executable, "-m", "hydrograph", "generate", name, str(target), *options]
         started = time.monotonic()
         process = subprocess.Popen([*call, "--master", "local[2]", "--memory", memory], stdout=subprocess.DEVNULL)
-        with Watch(process.pid) as watch:
+        with ResourceMonitor(process.pid) as watch:
             process.wait()
         seconds = time.monotonic() - started
         if process.returncode != 0:

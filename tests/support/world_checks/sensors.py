@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from hydrograph.streams.formats.parquet import Manifest
-from hydrograph_gauge.worlds.sensors.settings import Sensors
+from hydrograph_gauge.worlds.sensors.settings import SensorSettings
 from hydrograph_gauge.worlds.sensors.world import WORLD
 from hydrograph_gauge.worlds.writer import write_world
 from tests.support.world_checks.checks import Check, cost_of_size, flat_memory, measure, same_at_any_partition_count
@@ -23,7 +23,7 @@ _WINDOW = 5000
 _PROCEDURE = "<http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#procedure>"
 _MEMORY = "1g"
 _NEAR = 0.2
-_SHAKEN = Sensors(stations=200, interval=1000, duration=60_000, late=0.1, disorder=0.2, duplicates=0.05)
+_SHAKEN = SensorSettings(stations=200, interval=1000, duration=60_000, late=0.1, disorder=0.2, duplicates=0.05)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def check(spark: SparkSession) -> Iterator[Check]:
     """Yield the checks of the stream of 50 stations with an observation a second, and of one in disorder."""
     with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
         steady = Path(directory) / "steady"
-        write_world(spark, WORLD, Sensors(stations=50, interval=1000, duration=30_000), steady)
+        write_world(spark, WORLD, SensorSettings(stations=50, interval=1000, duration=30_000), steady)
         yield from periods(_files(steady))
         shaken = Path(directory) / "shaken"
         write_world(spark, WORLD, _SHAKEN, shaken)
@@ -95,8 +95,8 @@ def shares(seen: Shaken) -> Iterator[Check]:
     yield Check(f"sensors: {_SHAKEN.duplicates:.0%} arrive twice", abs(twice / _SHAKEN.duplicates - 1) < _NEAR, said)
 
 
-def _minutes(stations: int) -> Sensors:
-    return Sensors(stations=stations, interval=1000, duration=1_200_000)
+def _minutes(stations: int) -> SensorSettings:
+    return SensorSettings(stations=stations, interval=1000, duration=1_200_000)
 
 
 def _files(world: Path) -> list[str]:

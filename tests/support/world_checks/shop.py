@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from hydrograph_gauge.worlds.shop.activities import activities, associations_of
-from hydrograph_gauge.worlds.shop.expectation import Expectation, expect
-from hydrograph_gauge.worlds.shop.links import links
-from hydrograph_gauge.worlds.shop.population import Population
-from hydrograph_gauge.worlds.shop.world import Shop, drawn_rows, population, stream_triples
+from hydrograph_gauge.worlds.shop.activities import find_associations, make_activities
+from hydrograph_gauge.worlds.shop.expectation import Expectation, compute_expectation
+from hydrograph_gauge.worlds.shop.population import Population, make_links
+from hydrograph_gauge.worlds.shop.world import ShopSettings, build_population, draw_static_rows, make_stream_triples
 from tests.support.world_checks.checks import Check, Measured, flat_memory, measure, same_at_any_partition_count
 
 if TYPE_CHECKING:
@@ -40,7 +39,11 @@ class Counted:
 def check(spark: SparkSession) -> Iterator[Check]:
     """Yield what the rows of the model come to, over seeds and scales."""
     counted = {scale: [count(spark, *scale, seed) for seed in SEEDS] for scale in ((1, 1),)}
-    yield from expected(counted[1, 1], expect(population(None, Shop())), population(None, Shop()))
+    yield from expected(
+        counted[1, 1],
+        compute_expectation(build_population(None, ShopSettings())),
+        build_population(None, ShopSettings()),
+    )
     for scale in PUBLISHED:
         found = counted.get(scale) or [totals(spark, *scale, seed) for seed in FEW_SEEDS]
         yield from published(scale, found)
@@ -80,17 +83,17 @@ def count(spark: SparkSession, static: int, stream: int, seed: int) -> Counted:
     """Return the triples of each row; an association of an activity counts its links."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    people = population(spark, Shop(static=static, stream=stream, seed=seed))
+    people = build_population(spark, ShopSettings(static=static, stream=stream, seed=seed))
     nothing = F.lit(None).cast("bigint")
-    made = activities(people).withColumns({"again": nothing, "anew": nothing})
+    made = make_activities(people).withColumns({"again": nothing, "anew": nothing})
     owners = [
-        people.row_of(one).code for activity in people.model.activities for one in associations_of(people, activity)
+        people.row_of(one).code for activity in people.model.activities for one in find_associations(people, activity)
     ]
-    parts = [drawn_rows(people).select("code"), stream_triples(people, made).select("code")]
+    parts = [draw_static_rows(people).select("code"), make_stream_triples(people, made).select("code")]
     for code in owners:
         association = people.rows[code].association
         assert association is not None
-        parts.append(links(people, association, people.stream).select(F.lit(-1 - code).alias("code")))
+        parts.append(make_links(people, association, people.stream).select(F.lit(-1 - code).alias("code")))
     rows = parts[0]
     for part in parts[1:]:
         rows = rows.unionByName(part)
@@ -109,9 +112,9 @@ def totals(spark: SparkSession, static: int, stream: int, seed: int) -> Counted:
     """Return the triples in all."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    people = population(spark, Shop(static=static, stream=stream, seed=seed))
-    streamed = activities(people).agg(F.sum("n")).collect()[0][0]
-    return Counted({}, drawn_rows(people).count(), int(streamed))
+    people = build_population(spark, ShopSettings(static=static, stream=stream, seed=seed))
+    streamed = make_activities(people).agg(F.sum("n")).collect()[0][0]
+    return Counted({}, draw_static_rows(people).count(), int(streamed))
 
 
 def check_speed(spark: SparkSession) -> Iterator[Check]:

@@ -15,16 +15,14 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.streams.static import read_graphs
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.features.structure import Kind, structure
+from hydrograph_gauge.features.structure import QueryKind, find_structure
 from hydrograph_gauge.oracle.compare import compare_reports
-from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import expected
-from hydrograph_gauge.oracle.recorded import graph_of
-from hydrograph_gauge.worlds.shop.world import KNOWLEDGE, STREAM, WORLD, Shop
-from hydrograph_gauge.worlds.workload.data import WorldData
-from hydrograph_gauge.worlds.workload.generate import Candidate, Generator, Workload
-from hydrograph_gauge.worlds.workload.instances import continuous
-from hydrograph_gauge.worlds.workload.texts import LANGUAGES, Said, said
+from hydrograph_gauge.oracle.dataset import StaticData, graph_of
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
+from hydrograph_gauge.workload_generator.generator import Candidate, TemplateGenerator, WorkloadSettings
+from hydrograph_gauge.workload_generator.instances import LANGUAGES, QueryTexts, build_query, print_query_texts
+from hydrograph_gauge.workload_generator.world_data import WorldData
+from hydrograph_gauge.worlds.shop.world import KNOWLEDGE, STREAM, WORLD, ShopSettings
 from hydrograph_gauge.worlds.writer import write_world
 from tests.support.replay_adapter import as_expected
 from tests.support.world_checks.checks import Check
@@ -51,14 +49,14 @@ def check(spark: SparkSession) -> Iterator[Check]:
     """Yield whether the default workload parses in all languages and runs, and whether a walk over data has answers."""
     with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
         shop = Path(directory) / "shop"
-        write_world(spark, WORLD, Shop(rate=RATE), shop)
+        write_world(spark, WORLD, ShopSettings(rate=RATE), shop)
         with WorldData(shop) as data:
-            default = Generator(Workload(data=shop), data)
+            default = TemplateGenerator(WorkloadSettings(data=shop), data)
             queries = named(default, default.settings.number)
             yield languages(queries)
             ran = run(data, default, queries)
             yield answered("workload: the default one runs on the engine", ran)
-            over_data = Generator(Workload(walk="data", data=shop), data)
+            over_data = TemplateGenerator(WorkloadSettings(walk="data", data=shop), data)
             walked = run(data, over_data, named(over_data, WALKED))
             yield answered("workload: a walk over data", walked)
             empty = [name for name, rows in walked.rows.items() if rows == 0]
@@ -66,15 +64,17 @@ def check(spark: SparkSession) -> Iterator[Check]:
             yield Check("workload: what was walked over data has answers", not empty, said_)
 
 
-def named(generator: Generator, number: int) -> dict[str, tuple[Candidate, Said]]:
+def named(generator: TemplateGenerator, number: int) -> dict[str, tuple[Candidate, QueryTexts]]:
     """Return the first queries with their texts."""
     found = islice((one for one in generator.candidates(TRIES) if one is not None), number)
     window = generator.settings.time_window
     named = {f"q{place}": one for place, one in enumerate(found, 1)}
-    return {name: (one, said(name, one.instances[0], generator.model, window)) for name, one in named.items()}
+    return {
+        name: (one, print_query_texts(name, one.instances[0], generator.model, window)) for name, one in named.items()
+    }
 
 
-def languages(queries: Mapping[str, tuple[Candidate, Said]]) -> Check:
+def languages(queries: Mapping[str, tuple[Candidate, QueryTexts]]) -> Check:
     """Return whether every text parses, and every language has one, but Strider where there is static data."""
     wrong, texts = [], 0
     for name, (candidate, words) in queries.items():
@@ -85,18 +85,18 @@ def languages(queries: Mapping[str, tuple[Candidate, Said]]) -> Check:
         for language, text in (*words.texts.items(), ("sparql", words.oracle)):
             texts += 1
             try:
-                found = structure(parse(text, language))
+                found = find_structure(parse(text, language))
             except HydrographError as error:
                 wrong.append(f"{name} in {language}: {error}")
                 continue
-            kind = Kind.STATIC if language == "sparql" else Kind.HYBRID if hybrid else Kind.PURE
+            kind = QueryKind.STATIC if language == "sparql" else QueryKind.HYBRID if hybrid else QueryKind.PURE
             if (found.kind, found.patterns) != (kind, len(candidate.template.parts)):
                 wrong.append(f"{name} in {language} has another structure")
     said_ = f"{texts} texts of {len(queries)} queries" + "".join(f"; {one}" for one in wrong)
     return Check("workload: every query parses in all languages", not wrong, said_)
 
 
-def run(data: WorldData, generator: Generator, queries: Mapping[str, tuple[Candidate, Said]]) -> Ran:
+def run(data: WorldData, generator: TemplateGenerator, queries: Mapping[str, tuple[Candidate, QueryTexts]]) -> Ran:
     """Run the queries over the whole stream, and compare the first window with the oracle."""
     assert data.static is not None, "the shop has static data"
     static = {KNOWLEDGE: str(data.static)}
@@ -115,8 +115,10 @@ def run(data: WorldData, generator: Generator, queries: Mapping[str, tuple[Candi
             failed[name] = str(error)
             continue
         rows[name] = sum(len(report.rows) for report in reports)
-        query = continuous(candidate.instances[0], generator.model, window)
-        right = expected(query, {Iri(STREAM): first}, StaticData(named={Iri(KNOWLEDGE): known}), until=window.width)
+        query = build_query(candidate.instances[0], generator.model, window)
+        right = evaluate_reports(
+            query, {Iri(STREAM): first}, StaticData(named={Iri(KNOWLEDGE): known}), until=window.width
+        )
         if mismatches := compare_reports(right, as_expected(reports[:1])):
             different[name] = str(mismatches[0])
     return Ran(rows, failed, different)

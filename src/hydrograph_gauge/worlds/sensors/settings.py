@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from hydrograph.temporal import MINUTE, SECOND
-from hydrograph_gauge.worlds.sensors.properties import PROPERTIES
 from hydrograph_gauge.worlds.settings import Length, Settings
+
+SSW = "http://knoesis.wright.edu/ssw/"
+WEATHER = SSW + "ont/weather.owl#"
+OM_OWL = SSW + "ont/sensor-observation.owl#"
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedProperty:
+    """An observed property; `low` and `high` bound its values, in its unit."""
+
+    name: str
+    observation: str
+    unit: str
+    low: int
+    high: int
+
+
+PROPERTIES = {
+    one.name: one
+    for one in (
+        ObservedProperty("AirTemperature", "TemperatureObservation", "fahrenheit", 0, 100),
+        ObservedProperty("RelativeHumidity", "HumidityObservation", "percent", 0, 101),
+        ObservedProperty("WindSpeed", "WindSpeedObservation", "milesPerHour", 0, 90),
+        ObservedProperty("WindDirection", "WindDirectionObservation", "degrees", 0, 360),
+        ObservedProperty("WindGust", "WindSpeedObservation", "milesPerHour", 0, 120),
+        ObservedProperty("DewPoint", "TemperatureObservation", "fahrenheit", 0, 80),
+        ObservedProperty("Visibility", "VisibilityObservation", "centimeters", 0, 10_000),
+        ObservedProperty("Pressure", "PressureObservation", "inches", 26, 32),
+        ObservedProperty("Rainfall", "RainfallObservation", "centimeters", 0, 40),
+        ObservedProperty("Snowfall", "SnowfallObservation", "centimeters", 0, 40),
+    )
+}
+"""By name; the first one is YABench's."""
+
 
 _MOST_ROUNDS = 2**31
 
@@ -21,7 +55,7 @@ def _names(value: object) -> object:
     return tuple(name for item in given for name in str(item).split(","))
 
 
-class Sensors(Settings):
+class SensorSettings(Settings):
     """What gen(s, i, d, r, n) takes, and what was added to it; r is the seed."""
 
     generator: str = Field(default="SG1", description="n: how times and values are made")
@@ -63,7 +97,7 @@ class Sensors(Settings):
         return names
 
     @model_validator(mode="after")
-    def _fits(self) -> Sensors:
+    def _fits(self) -> SensorSettings:
         if self.min >= self.max:
             raise ValueError(f"expected min below max, got {self.min} and {self.max}")
         if self.profile in ("ramp", "burst") and self.interval < self.peak:

@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.vocab import RDF_TYPE
 from hydrograph_gauge.worlds.draws import Draws
-from hydrograph_gauge.worlds.sensors.generators.weather import STATIONS_PER_PLACE
-from hydrograph_gauge.worlds.sensors.properties import OM_OWL, PROPERTIES, SSW, WEATHER
-from hydrograph_gauge.worlds.sensors.settings import Sensors
-from hydrograph_gauge.worlds.terms import TermColumn, chosen, constant, floating, integer, iri, plain, with_terms
+from hydrograph_gauge.worlds.sensors.generators import STATIONS_PER_PLACE
+from hydrograph_gauge.worlds.sensors.settings import OM_OWL, PROPERTIES, SSW, WEATHER, SensorSettings
+from hydrograph_gauge.worlds.terms import (
+    TermColumn,
+    constant,
+    encode_triples,
+    floating,
+    integer,
+    iri,
+    select_term,
+    simple_literal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +45,7 @@ STORMS = 8
 _SITE_EVERY = 10
 
 
-def triples(spark: SparkSession, settings: Sensors) -> DataFrame:
+def make_static_triples(spark: SparkSession, settings: SensorSettings) -> DataFrame:
     """Return the static graph in the encoded schema."""
     parts = [
         *_stations(spark, settings),
@@ -51,12 +59,12 @@ def triples(spark: SparkSession, settings: Sensors) -> DataFrame:
     return result
 
 
-def places(settings: Sensors) -> int:
+def count_places(settings: SensorSettings) -> int:
     """Return how many places there are."""
     return -(-settings.stations // STATIONS_PER_PLACE)
 
 
-def _stations(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
+def _stations(spark: SparkSession, settings: SensorSettings) -> list[DataFrame]:
     from pyspark.sql import functions as F  # noqa: N812
 
     draws = Draws(settings.seed)
@@ -70,7 +78,7 @@ def _stations(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
     )
     systems = [
         (RDF_TYPE, constant(Iri(OM_OWL + "System"))),
-        (OM_OWL + "ID", plain(F.concat(F.lit("A"), number))),
+        (OM_OWL + "ID", simple_literal(F.concat(F.lit("A"), number))),
         (OM_OWL + "processLocation", point),
         (OM_OWL + "hasLocatedNearRel", near),
         (OM_OWL + "hasSourceURI", source),
@@ -91,14 +99,14 @@ def _stations(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
     return [_star(rows, system, systems), _star(rows, point, points), _star(rows, near, relations)]
 
 
-def _places(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
+def _places(spark: SparkSession, settings: SensorSettings) -> list[DataFrame]:
     from pyspark.sql import functions as F  # noqa: N812
 
     draws = Draws(settings.seed)
     k = F.col("id")
     feature = constant(Iri(GN + "Feature"))
     number = F.lit(_FIRST_PLACE) + k
-    towns = spark.range(0, places(settings), 1, 1)
+    towns = spark.range(0, count_places(settings), 1, 1)
     # Every tenth place is a shore of Florida, so that there is one in every world.
     shore = k % 10 == 0
     state = F.when(shore, F.lit(FLORIDA)).otherwise(draws.below("state", STATES).column(k)) + _FIRST_STATE
@@ -107,7 +115,7 @@ def _places(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
     named = F.concat(F.lit("Place "), k.cast("string"))
     town_triples = [
         (RDF_TYPE, feature),
-        (GN + "name", plain(named)),
+        (GN + "name", simple_literal(named)),
         (GN + "population", integer(draws.below("population", 60).column(k) * 1000 + 500)),
         (GN + "featureCode", TermColumn(code, town.kind)),
         (GN + "parentFeature", iri(GEONAMES, state, "/")),
@@ -115,7 +123,7 @@ def _places(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
     ]
     airport_triples = [
         (RDF_TYPE, feature),
-        (GN + "name", plain(F.concat(named, F.lit(" Airport")))),
+        (GN + "name", simple_literal(F.concat(named, F.lit(" Airport")))),
         (GN + "featureCode", constant(Iri(GN + "S.AIRP"))),
         (GN + "parentFeature", town),
     ]
@@ -123,12 +131,15 @@ def _places(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
     name = F.when(k == FLORIDA, F.lit("Florida")).otherwise(F.concat(F.lit("State "), k.cast("string")))
     state_triples = [
         (RDF_TYPE, feature),
-        (GN + "name", plain(name)),
+        (GN + "name", simple_literal(name)),
         (GN + "featureCode", constant(Iri(GN + "A.ADM1"))),
         (GN + "parentFeature", constant(Iri(f"{GEONAMES}{COUNTRY}/"))),
     ]
     sites = towns.where(k % _SITE_EVERY == 0)
-    site_triples = [(RDF_TYPE, constant(Iri(DBPEDIA_OWL + "WorldHeritageSite"))), (RDFS + "label", plain(named))]
+    site_triples = [
+        (RDF_TYPE, constant(Iri(DBPEDIA_OWL + "WorldHeritageSite"))),
+        (RDFS + "label", simple_literal(named)),
+    ]
     return [
         _star(towns, town, town_triples),
         _star(towns, airport, airport_triples),
@@ -137,16 +148,16 @@ def _places(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
     ]
 
 
-def _storms(spark: SparkSession, settings: Sensors) -> list[DataFrame]:
+def _storms(spark: SparkSession, settings: SensorSettings) -> list[DataFrame]:
     from pyspark.sql import functions as F  # noqa: N812
 
     draws = Draws(settings.seed)
     k = F.col("id")
     rows = spark.range(0, STORMS, 1, 1)
-    town = draws.below("struck", places(settings)).column(k) + _FIRST_PLACE
+    town = draws.below("struck", count_places(settings)).column(k) + _FIRST_PLACE
     storm = [
         (RDF_TYPE, constant(Iri(DBPEDIA_OWL + "Hurricane"))),
-        (RDFS + "label", plain(F.concat(F.lit("Hurricane "), k.cast("string")))),
+        (RDFS + "label", simple_literal(F.concat(F.lit("Hurricane "), k.cast("string")))),
         (DBPPROP + "1MinWinds", integer(draws.below("winds", 60).column(k) + 74)),
         (DBPPROP + "damages", integer(draws.below("damages", 1000).column(k) * 1_000_000)),
         (DBPPROP + "areas", iri(GEONAMES, town, "/")),
@@ -170,5 +181,5 @@ def _star(rows: DataFrame, subject: TermColumn, pairs: Sequence[tuple[str, TermC
 
     at = F.col("at")
     each = rows.select("id", F.explode(F.sequence(F.lit(0), F.lit(len(pairs) - 1))).alias("at"))
-    p = chosen(at, [constant(Iri(predicate)) for predicate, _ in pairs])["text"]
-    return with_terms(each, subject.text, p, chosen(at, [object_ for _, object_ in pairs]))
+    p = select_term(at, [constant(Iri(predicate)) for predicate, _ in pairs])["text"]
+    return encode_triples(each, subject.text, p, select_term(at, [object_ for _, object_ in pairs]))

@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hydrograph_gauge.worlds.draw_arrays import Numbers
-from hydrograph_gauge.worlds.orders import Indexed, following, indexed
-from hydrograph_gauge.worlds.partitions import tasks
-from hydrograph_gauge.worlds.shop.links import links
-from hydrograph_gauge.worlds.shop.model import Activity, Association, Mode
-from hydrograph_gauge.worlds.shop.population import Population
+from hydrograph_gauge.worlds.hashing import NumberArray
+from hydrograph_gauge.worlds.shop.model import Activity, ActivityMode, Association
+from hydrograph_gauge.worlds.shop.ordering import NumberedRows, find_successors, number_rows
+from hydrograph_gauge.worlds.shop.population import Population, make_links
+from hydrograph_gauge.worlds.spark import task_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ROWS_PER_BUCKET = 1_000_000
-NOBODY = -1
+NO_OWNER = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ class Timing:
         """Return the time of the triple with number `i`."""
         return self.start + i // self.batch * self.interval // self.per
 
-    def array(self, i: Numbers) -> Numbers:
+    def array(self, i: NumberArray) -> NumberArray:
         """Return the times of the triples with these numbers."""
-        result: Numbers = self.start + i // self.batch * self.interval // self.per
+        result: NumberArray = self.start + i // self.batch * self.interval // self.per
         return result
 
 
@@ -65,17 +64,17 @@ def _quotient(number: Column, by: int) -> Column:
     return ((number - number % divisor) / divisor).cast("bigint")
 
 
-def associations_of(population: Population, activity: Activity) -> list[Association]:
+def find_associations(population: Population, activity: Activity) -> list[Association]:
     """Return the associations that an activity is made of."""
     return [one for one in population.model.associations if one.predicate == activity.predicate]
 
 
-def activities(population: Population) -> DataFrame:
+def make_activities(population: Population) -> DataFrame:
     """Return all activities: `key`, `kind` (the number of the activity), `a`, `e`, and `n`, the number of triples."""
     frames, once = [], {}
     for kind, activity in enumerate(population.model.activities):
-        found = [linked(population, activity, one) for one in associations_of(population, activity)]
-        if activity.entity is None or activity.mode is Mode.EACH:
+        found = [make_activity_links(population, activity, one) for one in find_associations(population, activity)]
+        if activity.entity is None or activity.mode is ActivityMode.EACH:
             frames += [_sized(population, activity, kind, frame) for frame in found]
         else:
             once[kind] = _once(population, activity, found)
@@ -90,13 +89,13 @@ def activities(population: Population) -> DataFrame:
     return result
 
 
-def linked(population: Population, activity: Activity, association: Association) -> DataFrame:
+def make_activity_links(population: Population, activity: Activity, association: Association) -> DataFrame:
     """Return the links of an association: `key`, `a`, `e` and `run`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     keys = [F.col(name) for name in ("s", "run", "j")]
     key = population.draws.bits(f"{activity.name} {population.row_of(association).code} order").column(*keys)
-    found = links(population, association, population.stream)
+    found = make_links(population, association, population.stream)
     return found.select(key.alias("key"), F.col("s").alias("a"), F.col("o").alias("e"), "run")
 
 
@@ -110,12 +109,12 @@ def _once(population: Population, activity: Activity, owners: list[DataFrame]) -
         owned = owned.unionByName(other)
     last = F.max_by(F.struct("key", "a"), F.struct("run", "key"))
     owner = owned.groupBy("e").agg(last.alias("owner")).select("e", "owner.*")
-    if activity.mode is Mode.REQUIRED:
+    if activity.mode is ActivityMode.REQUIRED:
         return owner.select("key", "a", "e")
     n = population.count(activity.entity)
-    entities = population.session.range(0, n, 1, tasks(n, 1_000_000)).select(F.col("id").alias("e"))
+    entities = population.session.range(0, n, 1, task_count(n, 1_000_000)).select(F.col("id").alias("e"))
     key = population.draws.bits(f"{activity.name} order").column(F.col("e"))
-    nobody = F.lit(NOBODY).cast("bigint")
+    nobody = F.lit(NO_OWNER).cast("bigint")
     return entities.join(owner.drop("key"), "e", "left").select(
         key.alias("key"), F.coalesce("a", nobody).alias("a"), "e"
     )
@@ -130,11 +129,11 @@ def _with_its_purchase(population: Population, kind: int, once: dict[int, DataFr
     from pyspark.sql import functions as F  # noqa: N812
 
     activity = population.model.activities[kind]
-    if activity.mode is not Mode.REQUIRED:
+    if activity.mode is not ActivityMode.REQUIRED:
         return None
     for other, frame in once.items():
         before = population.model.activities[other]
-        if before.mode is not Mode.OPTIONAL:
+        if before.mode is not ActivityMode.OPTIONAL:
             continue
         ours, theirs = _partner(population, activity, before), _partner(population, before, activity)
         if ours is None or theirs is None:
@@ -153,7 +152,7 @@ def _with_its_purchase(population: Population, kind: int, once: dict[int, DataFr
 
 def _partner(population: Population, activity: Activity, other: Activity) -> Association | None:
     """Return the association from an activity's entity to the type that owns the other's entities."""
-    owners = {association.subject for association in associations_of(population, other)}
+    owners = {association.subject for association in find_associations(population, other)}
     for association in population.model.associations:
         single = association.most == 1 and association.spread is None and association.cover >= 1
         if association.subject == activity.entity and association.object in owners and single:
@@ -170,22 +169,22 @@ def _sized(population: Population, activity: Activity, kind: int, rows: DataFram
     return rows.select("key", F.lit(kind).alias("kind"), "a", "e", n.cast("int").alias("n"))
 
 
-def timed(population: Population, about: float, *, by_activity: bool = False) -> Indexed:
+def number_activities(population: Population, about: float, *, by_activity: bool = False) -> NumberedRows:
     """Return the activities with their numbers `i` in the order of their keys, and how many triples there are.
 
     Numbers count triples, or activities if `by_activity`; `about` so many triples are expected.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    rows = activities(population)
+    rows = make_activities(population)
     if by_activity:
         rows = rows.withColumn("w", F.lit(1))
     weight = "w" if by_activity else "n"
-    found = indexed(rows, weight, "kind", "a", "e", per_bucket=ROWS_PER_BUCKET, about=about)
+    found = number_rows(rows, weight, "kind", "a", "e", per_bucket=ROWS_PER_BUCKET, about=about)
     return replace(found, rows=found.rows.select("kind", "a", "e", "i"))
 
 
-def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
+def add_successors(rows: DataFrame, population: Population, parts: int) -> DataFrame:
     """Return `rows` with `again` and `anew`, found among all rows of a group at once in Arrow arrays.
 
     `again` is the number of the next activity with the same owner and entity (subject and object), `anew` of the next
@@ -197,14 +196,14 @@ def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
 
     def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for kind, a, e, i in _columns(batches, "kind", "a", "e", "i"):
-            again = following(i, kind, e, a)
+            again = find_successors(i, kind, e, a)
             anew = again
             # A link has no entity that could come anew with another owner.
             some = np.flatnonzero(np.isin(kind, entities))
             if len(some):
                 places = np.arange(len(kind), dtype=np.int64)
                 places[some] = len(kind) + np.arange(len(some))
-                both = pa.concat_arrays([again, following(i[some], kind[some], e[some])])
+                both = pa.concat_arrays([again, find_successors(i[some], kind[some], e[some])])
                 anew = both.take(pa.array(places))
             arrays = [*map(pa.array, (kind, a, e, i)), again, anew]
             yield pa.record_batch(arrays, ["kind", "a", "e", "i", "again", "anew"])
@@ -215,7 +214,7 @@ def followed(rows: DataFrame, population: Population, parts: int) -> DataFrame:
     return spread.mapInArrow(follow, "kind int, a bigint, e bigint, i bigint, again bigint, anew bigint")
 
 
-def followed_links(rows: DataFrame, codes: Sequence[int], parts: int) -> DataFrame:
+def make_link_triples(rows: DataFrame, codes: Sequence[int], parts: int) -> DataFrame:
     """Return activities that are links as triples: `seq`, `code` (by kinds), `s`, `o`, and `next`.
 
     `next` is the number of the next activity with the same subject and object; null where there is none.
@@ -224,14 +223,14 @@ def followed_links(rows: DataFrame, codes: Sequence[int], parts: int) -> DataFra
 
     def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for kind, a, e, i in _columns(batches, "kind", "a", "e", "i"):
-            arrays = [*map(pa.array, (i, known[kind], a, e)), following(i, kind, e, a)]
+            arrays = [*map(pa.array, (i, known[kind], a, e)), find_successors(i, kind, e, a)]
             yield pa.record_batch(arrays, ["seq", "code", "s", "o", "next"])
 
     schema = "seq bigint, code int, s bigint, o bigint, next bigint"
     return rows.repartition(parts, "kind", "e", "a").mapInArrow(follow, schema)
 
 
-def _columns(batches: Iterator[pa.RecordBatch], *names: str) -> Iterator[list[Numbers]]:
+def _columns(batches: Iterator[pa.RecordBatch], *names: str) -> Iterator[list[NumberArray]]:
     """Yield the columns of all batches once, if there are any."""
     given = list(batches)
     if given:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from statistics import NormalDist
 
-from hydrograph_gauge.worlds.shop.activities import associations_of
-from hydrograph_gauge.worlds.shop.links import taken_share
-from hydrograph_gauge.worlds.shop.model import Association, Distribution, Mode, types_of
-from hydrograph_gauge.worlds.shop.population import Population, Row
+from hydrograph_gauge.worlds.shop.activities import find_associations
+from hydrograph_gauge.worlds.shop.model import ActivityMode, Association, Distribution, find_type_associations
+from hydrograph_gauge.worlds.shop.population import ModelRow, Population, taken_share
 
 _MOST_CASES = 200_000
 _GRID = 200
@@ -29,7 +28,7 @@ class Expectation:
     stream: float
 
 
-def expect(population: Population) -> Expectation:
+def compute_expectation(population: Population) -> Expectation:
     """Return what is expected of a population."""
     rows: dict[int, float] = {}
     static = stream = 0.0
@@ -48,15 +47,15 @@ def expect(population: Population) -> Expectation:
             )
             static += rows[row.code]
     for activity in population.model.activities:
-        if activity.entity is None or activity.mode is Mode.EACH:
-            found = associations_of(population, activity)
+        if activity.entity is None or activity.mode is ActivityMode.EACH:
+            found = find_associations(population, activity)
             stream += sum(rows[population.row_of(one).code] for one in found)
         else:
             stream += population.count(activity.entity) * _owned(population, activity.predicate)
     return Expectation(rows, static, stream)
 
 
-def _each(population: Population, row: Row) -> float:
+def _each(population: Population, row: ModelRow) -> float:
     """Return how many triples of a row an entity has in the mean."""
     inside = probability(population, row.subject, row.restriction)
     if row.association is not None:
@@ -68,12 +67,12 @@ def _activities(population: Population, entity: str) -> float:
     """Return how many activities the entities of a type make."""
     activity = population.streamed[entity]
     match activity.mode:
-        case Mode.EACH:
-            found = associations_of(population, activity)
+        case ActivityMode.EACH:
+            found = find_associations(population, activity)
             return population.stream * sum(_links(population, one) for one in found)
-        case Mode.OPTIONAL:
+        case ActivityMode.OPTIONAL:
             return float(population.count(entity))
-        case Mode.REQUIRED:
+        case ActivityMode.REQUIRED:
             return population.count(entity) * _owned(population, activity.predicate)
 
 
@@ -129,7 +128,7 @@ def probability(population: Population, type_: str, restriction: str | None) -> 
     if restriction is None:
         return 1.0
     outside = 1.0
-    for association, number in types_of(population.model, type_, restriction):
+    for association, number in find_type_associations(population.model, type_, restriction):
         outside *= 1 - association.cover * _inclusion(population, association, number)
     return 1 - outside
 

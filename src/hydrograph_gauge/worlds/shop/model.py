@@ -35,7 +35,7 @@ class LiteralKind(Enum):
     DATE = "date"
 
 
-class Mode(Enum):
+class ActivityMode(Enum):
     """When an entity that is streamed makes an activity."""
 
     REQUIRED = "required"  # once, if the owner association reached it
@@ -55,7 +55,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AttributeGroup:
     """Attributes that an entity has together, with a probability, where it is an instance of `restriction`."""
 
     probability: float
@@ -70,7 +70,7 @@ class EntityType:
     name: str
     count: int
     scales: bool
-    groups: tuple[Group, ...] = ()
+    groups: tuple[AttributeGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Activity:
     predicate: str
     """The association: the link itself, or the one that leads to the entity."""
     entity: str | None = None
-    mode: Mode = Mode.REQUIRED
+    mode: ActivityMode = ActivityMode.REQUIRED
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class _Reader:
         self.associations: list[Association] = []
         self.activities: list[Activity] = []
         self.type: EntityType | None = None
-        self.group: Group | None = None
+        self.group: AttributeGroup | None = None
 
     def wrong(self, message: str) -> DataError:
         return DataError(f"{self.name}, line {self.number}: {message}")
@@ -252,9 +252,9 @@ class _Reader:
             raise self.wrong(f"expected a restriction such as @wsdbm:Role2 or @null, got {word!r}")
         return None if word.lower() == "@null" else self.iri(word[1:])
 
-    def pgroup(self, words: list[str]) -> Group:
+    def pgroup(self, words: list[str]) -> AttributeGroup:
         restriction = self.restriction(words[1]) if len(words) > 1 else None
-        return Group(self.share(words[0]) if words else 1.0, restriction, ())
+        return AttributeGroup(self.share(words[0]) if words else 1.0, restriction, ())
 
     def attribute(self, predicate: str, kind: str, words: list[str]) -> Attribute:
         literal = self.word(LiteralKind, kind)
@@ -299,12 +299,12 @@ class _Reader:
             case [name, predicate]:
                 return Activity(name, self.iri(predicate))
             case [name, predicate, entity, mode]:
-                return Activity(name, self.iri(predicate), self.iri(entity), self.word(Mode, mode))
+                return Activity(name, self.iri(predicate), self.iri(entity), self.word(ActivityMode, mode))
             case _:
                 raise self.wrong("expected #activity NAME PREDICATE, or with TYPE and required, optional or each")
 
 
-def types_of(model: Model, subject: str, restriction: str) -> list[tuple[Association, int]]:
+def find_type_associations(model: Model, subject: str, restriction: str) -> list[tuple[Association, int]]:
     """Return the rdf:type associations that can make entities of `subject` instances of `restriction`, and its number.
 
     A restriction such as `…Role2` names the entity with the number 2 of the type `…Role`.

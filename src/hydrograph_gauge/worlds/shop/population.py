@@ -15,21 +15,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hydrograph_gauge.worlds.draws import Draws, normal_column, numbers, zipf_column
-from hydrograph_gauge.worlds.partitions import tasks
-from hydrograph_gauge.worlds.shop.model import Activity, Association, Attribute, Distribution, Model, types_of
+from hydrograph_gauge.worlds.draws import Draws, normal_column, zipf_column
+from hydrograph_gauge.worlds.shop.model import (
+    Activity,
+    Association,
+    Attribute,
+    Distribution,
+    Model,
+    find_type_associations,
+)
+from hydrograph_gauge.worlds.shop.ordering import permute
+from hydrograph_gauge.worlds.spark import constant_numbers, task_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-TRIES = 50
+
+MAX_REDRAWS = 50
 """How often an object is drawn again, if the subject has it already, or another subject in an exclusive association."""
 _DEVIATIONS = 4
 _FEW = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ModelRow:
     """One row of the model: an attribute of a type, or an association; `code` is its number."""
 
     code: int
@@ -61,7 +70,7 @@ class Population:
         return self.spark
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ModelRow, ...]:
         """All rows of the model."""
         return tuple(_rows(self.model))
 
@@ -81,7 +90,7 @@ class Population:
         factor = self.stream if type_ in self.streamed else self.static
         return known.count * (factor if known.scales else 1)
 
-    def row_of(self, association: Association) -> Row:
+    def row_of(self, association: Association) -> ModelRow:
         """Return the row of an association."""
         return next(row for row in self.rows if row.association is association)
 
@@ -91,7 +100,7 @@ class Population:
 
         key = type_, restriction
         if key not in self._members:
-            all_ = self.session.range(0, self.count(type_), 1, tasks(self.count(type_), 100_000))
+            all_ = self.session.range(0, self.count(type_), 1, task_count(self.count(type_), 100_000))
             found = all_.where(self.instance(type_, restriction, F.col("id"))).toArrow()
             self._members[key] = tuple(sorted(found["id"].to_pylist()))
         return self._members[key]
@@ -119,7 +128,7 @@ class Population:
         from pyspark.sql import functions as F  # noqa: N812
 
         result = F.lit(False)  # noqa: FBT003
-        for association, wanted in types_of(self.model, type_, restriction):
+        for association, wanted in find_type_associations(self.model, type_, restriction):
             objects = self.objects(association, number, F.lit(0))
             result |= F.array_contains(objects, F.lit(wanted).cast("bigint"))
         return result
@@ -170,7 +179,7 @@ class Population:
         from pyspark.sql import functions as F  # noqa: N812
 
         n = self.choices(association)
-        needed = tries(association.distribution, n, association.most)
+        needed = count_draws(association.distribution, n, association.most)
         uniform = self.draws.uniform(f"{self.row_of(association).code} object")
         many = F.ceil(size * F.lit(needed / association.most)) + F.lit(4)
         # Two arrays: what an array's element is computed from is computed once, not wherever it is read.
@@ -195,7 +204,7 @@ class Population:
             return place
         if association.subject in self.streamed:
             # A constant here: an array in each of millions of rows would be copied with every row.
-            return F.get(numbers(members, "bigint"), place.cast("int"))
+            return F.get(constant_numbers(members, "bigint"), place.cast("int"))
         return F.get(F.col(_column(association.object, association.object_restriction)), place.cast("int"))
 
     def place(self, distribution: Distribution, n: int) -> Callable[[Column], Column]:
@@ -240,12 +249,12 @@ class Population:
                 total += F.when(self.takes_part(row.association, number, F.lit(0)), size).otherwise(F.lit(0))
         return total
 
-    def _has(self, row: Row, number: Column) -> Column:
+    def _has(self, row: ModelRow, number: Column) -> Column:
         """Tell whether an entity has an attribute."""
         there = self.draws.chance(f"{row.subject} {row.group}", row.probability).column(number)
         return there if row.restriction is None else there & self.instance(row.subject, row.restriction, number)
 
-    def _own_rows(self, type_: str) -> list[Row]:
+    def _own_rows(self, type_: str) -> list[ModelRow]:
         return [
             row
             for row in self.rows
@@ -261,12 +270,12 @@ class Population:
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        def triple(row: Row, object_: Column) -> Column:
+        def triple(row: ModelRow, object_: Column) -> Column:
             return F.struct(
                 F.lit(row.code).alias("code"), number.cast("bigint").alias("s"), object_.cast("bigint").alias("o")
             )
 
-        def each(row: Row) -> Callable[[Column], Column]:
+        def each(row: ModelRow) -> Callable[[Column], Column]:
             return lambda object_: triple(row, object_)
 
         def one(there: Column, made: Column) -> Column:
@@ -311,10 +320,10 @@ def sequence(size: Column) -> Column:
 
 
 @lru_cache(256)
-def tries(distribution: Distribution, n: int, wanted: int) -> int:
+def count_draws(distribution: Distribution, n: int, wanted: int) -> int:
     """Return how many draws give `wanted` different ones of `n` for sure, but at most fifty for each.
 
-    >>> tries(Distribution.UNIFORM, 1000, 225), tries(Distribution.ZIPFIAN, 3, 3)
+    >>> count_draws(Distribution.UNIFORM, 1000, 225), count_draws(Distribution.ZIPFIAN, 3, 3)
     (346, 150)
     """
     if distribution is Distribution.ZIPFIAN:
@@ -326,22 +335,22 @@ def tries(distribution: Distribution, n: int, wanted: int) -> int:
         weights = np.ones(n)
     weights /= weights.sum()
     draws = wanted
-    while draws < TRIES * wanted:
+    while draws < MAX_REDRAWS * wanted:
         missed = (1 - weights) ** draws
         expected = float(n - missed.sum())
         deviation = math.sqrt(float((missed * (1 - missed)).sum()))
         if expected - _DEVIATIONS * deviation >= wanted:
             return draws
         draws = math.ceil(draws * 1.05) + 1
-    return TRIES * wanted
+    return MAX_REDRAWS * wanted
 
 
-def _rows(model: Model) -> Iterator[Row]:
+def _rows(model: Model) -> Iterator[ModelRow]:
     code = 0
     for type_ in model.types:
         for number, group in enumerate(type_.groups):
             for attribute in group.attributes:
-                yield Row(
+                yield ModelRow(
                     code,
                     type_.name,
                     attribute.predicate,
@@ -352,7 +361,7 @@ def _rows(model: Model) -> Iterator[Row]:
                 )
                 code += 1
     for number, association in enumerate(model.associations):
-        yield Row(
+        yield ModelRow(
             code,
             association.subject,
             association.predicate,
@@ -362,3 +371,122 @@ def _rows(model: Model) -> Iterator[Row]:
             association=association,
         )
         code += 1
+
+
+_KNOTS = 256
+_LINKS_PER_TASK = 2_000_000
+
+
+def make_links(population: Population, association: Association, runs: int) -> DataFrame:
+    """Return the links of `runs` runs: `run`, `s`, `j` (the link's number at its subject) and `o`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if population.choices(association) == 0:
+        return population.session.createDataFrame([], "run BIGINT, s BIGINT, j BIGINT, o BIGINT")
+    if association.exclusive:
+        return _exclusive(population, association, runs)
+    subjects = _subjects(population, association, runs)
+    s, run = F.col("s"), F.col("run")
+    if association.restricted or (association.most == 1 and association.spread is None):
+        # Nothing is drawn again, so rows need no arrays.
+        sized = subjects.where(population.takes_part(association, s, run)).select(
+            *subjects.columns, F.explode(sequence(population.size(association, s, run))).alias("j")
+        )
+        return sized.select("run", "s", "j", population.pick(association, s, run, F.col("j")).alias("o"))
+    drawn = subjects.select("run", "s", F.posexplode(population.objects(association, s, run)).alias("j", "o"))
+    return drawn.select("run", "s", F.col("j").cast("bigint").alias("j"), "o")
+
+
+def _subjects(population: Population, association: Association, runs: int) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    n = population.count(association.subject)
+    expected = n * runs * association.cover * association.most / (1 if association.spread is None else 2)
+    number, size = F.col("id"), F.lit(n).cast("bigint")
+    subjects = population.session.range(0, n * runs, 1, task_count(expected, _LINKS_PER_TASK)).select(
+        F.floor(number / size).alias("run"), (number % size).alias("s")
+    )
+    return population.equipped(subjects) if association.object_restriction is not None else subjects
+
+
+def _exclusive(population: Population, association: Association, runs: int) -> DataFrame:
+    """Return links of which no two in a run have the same object.
+
+    Link after link takes a free object, tries fifty times, then gives up. Taking a random free object each time is the
+    same as dealing out a random permutation; how many links have succeeded after j of them is a curve (`count_filled`).
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    n = population.choices(association)
+    s, run = F.col("s"), F.col("run")
+    sized = (
+        _subjects(population, association, runs)
+        .where(population.takes_part(association, s, run))
+        .select("run", "s", population.size(association, s, run).alias("n"))
+    )
+    before = Window.partitionBy("run").orderBy("s").rowsBetween(Window.unboundedPreceding, -1)
+    numbered = sized.select("run", "s", "n", F.coalesce(F.sum("n").over(before), F.lit(0)).alias("first"))
+    each = numbered.select("run", "s", "first", F.explode(sequence(F.col("n"))).alias("j"))
+    link = F.col("first") + F.col("j")
+    tried = each.select("run", "s", "j", count_filled(link, n).alias("o"), count_filled(link + 1, n).alias("after"))
+    taken = tried.where(F.col("after") > F.col("o")).select("run", "s", "j", "o")
+    purpose = f"{population.row_of(association).code} deal"
+    return taken.withColumn("o", permute(F.col("o"), n, population.draws, purpose, run.cast("int"), runs))
+
+
+def count_filled(links_before: Column, n: int) -> Column:
+    """Return how many of `n` objects are taken after so many links; a link fails if fifty draws all hit taken ones.
+
+    Taking is certain at first and slows down at the end: dy/dx = 1 - y**50, with both in units of `n`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    xs, ys = filling_curve(n)
+    x = links_before.cast("double") / F.lit(float(n))
+    place = (x - F.lit(_LINEAR)) * F.lit(_KNOTS / (xs - _LINEAR))
+    cell = F.least(F.floor(place), F.lit(_KNOTS - 1).cast("bigint")).cast("int")
+    low, high = F.get(constant_numbers(ys), cell), F.get(constant_numbers(ys), cell + 1)
+    share = F.least(low + (high - low) * (place - cell.cast("double")), F.lit(1.0))
+    curve = F.least(F.floor(share * F.lit(float(n)) + F.lit(1e-6)), F.lit(n).cast("bigint"))
+    return F.when(x < F.lit(_LINEAR), links_before.cast("bigint")).otherwise(curve)
+
+
+_LINEAR = 0.5
+"""Below this share taken, fifty draws that all fail are one in 10**15."""
+
+
+@lru_cache(64)
+def filling_curve(n: int) -> tuple[float, tuple[float, ...]]:
+    """Return where the curve ends, in units of `n` links, and the shares taken at equal steps from one half to there.
+
+    At the end less than half an object is free; the last step rounds up.
+    """
+    steps, y, x = 64 * _KNOTS, _LINEAR, _LINEAR
+    # The end: the time to fill from y to 1 - 1/2n, of which the last stretch is (1/50) ln(n/…).
+    end = 1.0 + (math.log(max(n, 2)) + 8) / MAX_REDRAWS
+    width = (end - _LINEAR) / steps
+    shares = [y]
+    for step in range(1, steps + 1):
+        middle = y + width / 2 * (1 - y**MAX_REDRAWS)
+        y += width * (1 - middle**MAX_REDRAWS)
+        x += width
+        if step % 64 == 0:
+            shares.append(y)
+    shares[-1] = 1.0
+    return end, tuple(shares)
+
+
+def taken_share(demand: float, n: int) -> float:
+    """Return the share of `n` objects taken after `demand` links.
+
+    >>> taken_share(300, 1000), round(taken_share(1000, 1000), 3), taken_share(2000, 1000)
+    (0.3, 0.986, 1.0)
+    """
+    x = demand / n
+    if x < _LINEAR:
+        return x
+    end, shares = filling_curve(n)
+    place = (x - _LINEAR) * _KNOTS / (end - _LINEAR)
+    cell = min(math.floor(place), _KNOTS - 1)
+    return min(1.0, shares[cell] + (shares[cell + 1] - shares[cell]) * (place - cell))

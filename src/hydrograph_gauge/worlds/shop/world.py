@@ -12,24 +12,22 @@ from pydantic import Field
 
 from hydrograph.errors import DataError
 from hydrograph_gauge.worlds import writer
-from hydrograph_gauge.worlds.draws import Draws, numbers
-from hydrograph_gauge.worlds.partitions import tasks
-from hydrograph_gauge.worlds.plan import InArrays, StreamPlan, World, WorldPlan
+from hydrograph_gauge.worlds.draws import Draws
 from hydrograph_gauge.worlds.settings import Length, Settings
 from hydrograph_gauge.worlds.shop.activities import (
     ROWS_PER_BUCKET,
     Timing,
-    associations_of,
-    followed,
-    followed_links,
-    timed,
+    add_successors,
+    find_associations,
+    make_link_triples,
+    number_activities,
 )
-from hydrograph_gauge.worlds.shop.arrays import Encoder, tables
-from hydrograph_gauge.worlds.shop.expectation import expect
-from hydrograph_gauge.worlds.shop.links import links
-from hydrograph_gauge.worlds.shop.model import Mode, Model, read_model
-from hydrograph_gauge.worlds.shop.population import Population
-from hydrograph_gauge.worlds.shop.triples import encoded
+from hydrograph_gauge.worlds.shop.encoding import TripleEncoder, build_tables, encode_rows
+from hydrograph_gauge.worlds.shop.expectation import compute_expectation
+from hydrograph_gauge.worlds.shop.model import ActivityMode, Model, read_model
+from hydrograph_gauge.worlds.shop.population import Population, make_links
+from hydrograph_gauge.worlds.spark import constant_numbers, task_count
+from hydrograph_gauge.worlds.world import ArrayEncoding, StreamPlan, World, WorldPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +38,7 @@ KNOWLEDGE = "http://dsg.uwaterloo.ca/watdiv/knowledge"
 """The static graph of Stream WatDiv's queries."""
 
 
-class Shop(Settings):
+class ShopSettings(Settings):
     """The settings of the world `shop`."""
 
     static: int = Field(default=1, ge=1, description="the scale of users, products, retailers and websites")
@@ -55,16 +53,16 @@ class Shop(Settings):
     model: Path | None = Field(default=None, description="a model file in WatDiv's syntax instead of the built-in one")
 
 
-def timing(settings: Shop) -> Timing:
+def build_timing(settings: ShopSettings) -> Timing:
     """Return when triples happen: triple i at i * 1000 / R ms, rounded down.
 
     The thesis says it in batches, of B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms, which comes to the
     same where R divides 1000 or is a multiple of it. The original divides whole numbers, which makes 1,500 triples in
     a second 1,000; a faithful copy does so too, and so does whoever gives B or I.
 
-    >>> timing(Shop(rate=100)), timing(Shop(rate=10_000))
+    >>> build_timing(ShopSettings(rate=100)), build_timing(ShopSettings(rate=10_000))
     (Timing(batch=1, interval=10, start=0, per=1), Timing(batch=10, interval=1, start=0, per=1))
-    >>> [timing(Shop(rate=1500)).value(i) for i in range(7)]
+    >>> [build_timing(ShopSettings(rate=1500)).value(i) for i in range(7)]
     [0, 0, 1, 2, 2, 3, 4]
     """
     rate = settings.rate
@@ -78,7 +76,7 @@ def timing(settings: Shop) -> Timing:
     return Timing(per, 1, settings.start) if interval == 1 else Timing(1, interval, settings.start, per)
 
 
-def population(spark: SparkSession | None, settings: Shop) -> Population:
+def build_population(spark: SparkSession | None, settings: ShopSettings) -> Population:
     """Return the entities of a shop."""
     return Population(
         spark,
@@ -100,17 +98,17 @@ def load_model(file: Path | None) -> Model:
         raise DataError(f"{file}: {error.strerror}") from error
 
 
-def generate(spark: SparkSession, settings: Shop) -> WorldPlan:
+def generate(spark: SparkSession, settings: ShopSettings) -> WorldPlan:
     """Return the plans of static data and stream."""
-    people = population(spark, settings)
-    static = encoded(people, static_rows(people))
-    wanted = expect(people)
-    found = timed(people, wanted.stream, by_activity=settings.per == "activity" and settings.faithful)
+    people = build_population(spark, settings)
+    static = encode_rows(people, make_static_rows(people))
+    wanted = compute_expectation(people)
+    found = number_activities(people, wanted.stream, by_activity=settings.per == "activity" and settings.faithful)
     stream = _stream(people, settings, found.rows, found.total)
     return WorldPlan(streams=(stream,), static=static, static_about=wanted.static, done=found.release)
 
 
-def static_rows(people: Population) -> DataFrame:
+def make_static_rows(people: Population) -> DataFrame:
     """Return the static data as rows `code`, `s`, `o`; what two rows of the model say twice stands there once."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -119,11 +117,11 @@ def static_rows(people: Population) -> DataFrame:
     for row in people.rows:
         link = (row.subject, row.predicate, row.association.object) if row.association else (str(row.code), "", "")
         codes.append(first.setdefault(link, row.code))
-    canonical = F.get(numbers(codes, "int"), F.col("code")).alias("code")
-    return drawn_rows(people).select(canonical, "s", "o").distinct()
+    canonical = F.get(constant_numbers(codes, "int"), F.col("code")).alias("code")
+    return draw_static_rows(people).select(canonical, "s", "o").distinct()
 
 
-def drawn_rows(people: Population) -> DataFrame:
+def draw_static_rows(people: Population) -> DataFrame:
     """Return the static data as it is drawn, row by row of the model: a link may come twice."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -131,19 +129,19 @@ def drawn_rows(people: Population) -> DataFrame:
     for type_ in people.model.types:
         if type_.name not in people.streamed and people.has_triples(type_.name):
             n = people.count(type_.name)
-            entities = people.session.range(0, n, 1, tasks(n, 20_000))
+            entities = people.session.range(0, n, 1, task_count(n, 20_000))
             frames.append(people.equipped(entities).select(F.inline(people.triples(type_.name, F.col("id")))))
     for row in people.rows:
         one = row.association
         if one is not None and one.exclusive and row.predicate not in people.streamed_predicates:
-            frames.append(links(people, one, 1).select(F.lit(row.code).alias("code"), "s", "o"))
+            frames.append(make_links(people, one, 1).select(F.lit(row.code).alias("code"), "s", "o"))
     result = frames[0]
     for frame in frames[1:]:
         result = result.unionByName(frame)
     return result
 
 
-def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame:
+def make_stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame:
     """Return the triples of activities: `kept`, `code`, `s`, `o`, `at`, the place in the activity, and `next`.
 
     `next` is the number of the activity that repeats the triple; null where none does.
@@ -153,7 +151,7 @@ def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame
     kind, a, e = F.col("kind"), F.col("a"), F.col("e")
     all_ = people.model.activities
     codes = _link_codes(people)
-    link = F.array(F.struct(F.get(numbers(codes, "int"), kind).alias("code"), a.alias("s"), e.alias("o")))
+    link = F.array(F.struct(F.get(constant_numbers(codes, "int"), kind).alias("code"), a.alias("s"), e.alias("o")))
     triples = F.when(kind.isin(*_kinds(people, entities=False)), link)
     for number, activity in enumerate(all_):
         if activity.entity is not None:
@@ -162,8 +160,10 @@ def stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame
     # An array is made by a projection of its own: inside `explode` it would not be compiled.
     made = rows.select(*kept, "kind", "again", "anew", triples.alias("triples"))
     each = made.select(*kept, "kind", "again", "anew", F.posexplode("triples").alias("at", "one"))
-    linked = F.col("one.code") == F.get(numbers(codes, "int"), kind)
-    repeated = kind.isin(*(number for number, one in enumerate(all_) if one.entity is None or one.mode is Mode.EACH))
+    linked = F.col("one.code") == F.get(constant_numbers(codes, "int"), kind)
+    repeated = kind.isin(
+        *(number for number, one in enumerate(all_) if one.entity is None or one.mode is ActivityMode.EACH)
+    )
     next_ = F.when(repeated, F.when(linked, F.col("again")).otherwise(F.col("anew")))
     return each.select(*kept, "one.code", "one.s", "one.o", "at", next_.alias("next"))
 
@@ -172,24 +172,24 @@ def _kinds(people: Population, *, entities: bool) -> list[int]:
     return [number for number, one in enumerate(people.model.activities) if (one.entity is not None) is entities]
 
 
-def _stream(people: Population, settings: Shop, rows: DataFrame, total: int) -> StreamPlan:
+def _stream(people: Population, settings: ShopSettings, rows: DataFrame, total: int) -> StreamPlan:
     from pyspark.sql import functions as F  # noqa: N812
 
-    times = timing(settings)
+    times = build_timing(settings)
     parts = max(1, math.ceil(total / ROWS_PER_BUCKET))
-    expand: Callable[[DataFrame], DataFrame] | InArrays
+    expand: Callable[[DataFrame], DataFrame] | ArrayEncoding
     if settings.per == "activity":
-        rows = followed(rows, people, parts)
+        rows = add_successors(rows, people, parts)
         elements = rows.select(times.column(F.col("i")).alias("t"), F.col("i").alias("seq"), *rows.columns)
 
         def expand(placed: DataFrame) -> DataFrame:
-            each = stream_triples(people, placed, "t", "seq")
+            each = make_stream_triples(people, placed, "t", "seq")
             known = each.select("t", "seq", times.column(F.col("next")).alias("t_next"), "code", "s", "o")
-            return encoded(people, known, "t", "seq", "t_next")
+            return encode_rows(people, known, "t", "seq", "t_next")
     else:
         elements = _numbered_triples(people, rows, parts)
-        encoder = Encoder(tables(people, times))
-        expand = InArrays(time=times.column(F.col("seq")), order=encoder.order, encode=encoder)
+        encoder = TripleEncoder(build_tables(people, times))
+        expand = ArrayEncoding(time=times.column(F.col("seq")), order=encoder.order, encode=encoder)
     step = writer.ROWS_PER_FILE
     starts = tuple(dict.fromkeys(times.value(i) for i in range(0, max(1, total), step)))
     return StreamPlan(name="shop", iri=STREAM, elements=elements, expand=expand, starts=starts)
@@ -203,8 +203,8 @@ def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFr
     from pyspark.sql import functions as F  # noqa: N812
 
     links_, entities = (rows.where(F.col("kind").isin(*_kinds(people, entities=several))) for several in (False, True))
-    single = followed_links(links_, _link_codes(people), parts)
-    each = stream_triples(people, followed(entities, people, parts).withColumnRenamed("i", "seq"), "seq")
+    single = make_link_triples(links_, _link_codes(people), parts)
+    each = make_stream_triples(people, add_successors(entities, people, parts).withColumnRenamed("i", "seq"), "seq")
     at = F.col("at")
     return single.unionByName(
         each.select((F.col("seq") + at).alias("seq"), "code", "s", "o", (F.col("next") + at).alias("next"))
@@ -213,13 +213,13 @@ def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFr
 
 def _link_codes(people: Population) -> list[int]:
     """Return the codes of the links that make the activities, by their kinds."""
-    return [people.row_of(associations_of(people, activity)[0]).code for activity in people.model.activities]
+    return [people.row_of(find_associations(people, activity)[0]).code for activity in people.model.activities]
 
 
 WORLD = World(
     "shop",
     "The web shop of Stream WatDiv: users follow, like and subscribe, retailers offer, users buy and review.",
-    Shop,
+    ShopSettings,
     generate,
     texts=("tnt", "watdiv"),
     graph=KNOWLEDGE,

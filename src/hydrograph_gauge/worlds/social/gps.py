@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrograph.temporal import MINUTE
-from hydrograph_gauge.worlds.plan import Line
-from hydrograph_gauge.worlds.social.clock import Source
+from hydrograph_gauge.worlds.social.event_time import StreamSource
 from hydrograph_gauge.worlds.social.people import People
 from hydrograph_gauge.worlds.social.settings import DAY
-from hydrograph_gauge.worlds.social.triples import MICRO, degrees, instant, text, triple
-from hydrograph_gauge.worlds.social.vocabulary import DBPPROP, SIB, name
+from hydrograph_gauge.worlds.social.triples import (
+    DBPPROP,
+    MICRO,
+    SIB,
+    degrees_triple,
+    instant_triple,
+    iri_text,
+    text_triple,
+    triple,
+)
+from hydrograph_gauge.worlds.world import ElementLine
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,7 +30,7 @@ _PER_OWNER = 1_000_000
 _FIX_PAUSE = 5_000
 
 
-def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> Source:
+def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> StreamSource:
     """Return the stream of GPS fixes, five triples each."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -33,13 +41,13 @@ def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> Source:
     fixes = fixes.withColumn("n", F.lit(5).cast("bigint"))
     predicates = ("trackedAt", "latd", "longd", "trackedTime", "trackedLocation")
     spaces = (SIB, DBPPROP, DBPPROP, SIB, SIB)
-    return Source(
+    return StreamSource(
         name="gps",
         elements=fixes,
         order=("id",),
         triples=lambda rows: rows,
         listed=lambda: _fix_triples(people),
-        lines=tuple(Line(f"<{space}{predicate}>") for space, predicate in zip(spaces, predicates, strict=True)),
+        lines=tuple(ElementLine(f"<{space}{predicate}>") for space, predicate in zip(spaces, predicates, strict=True)),
     )
 
 
@@ -119,11 +127,11 @@ def _jitter(people: People, axis: str) -> Column:
 def _fix_triples(people: People) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
-    fix = name("gps", F.col("id"))
+    fix = iri_text("gps", F.col("id"))
     return F.array(
-        triple(name("user", F.col("u")), f"{SIB}trackedAt", fix),
-        degrees(fix, f"{DBPPROP}latd", F.col("latitude")),
-        degrees(fix, f"{DBPPROP}longd", F.col("longitude")),
-        instant(fix, f"{SIB}trackedTime", F.col("created"), faithful=people.settings.faithful),
-        text(fix, f"{SIB}trackedLocation", F.col("where")),
+        triple(iri_text("user", F.col("u")), f"{SIB}trackedAt", fix),
+        degrees_triple(fix, f"{DBPPROP}latd", F.col("latitude")),
+        degrees_triple(fix, f"{DBPPROP}longd", F.col("longitude")),
+        instant_triple(fix, f"{SIB}trackedTime", F.col("created"), faithful=people.settings.faithful),
+        text_triple(fix, f"{SIB}trackedLocation", F.col("where")),
     )

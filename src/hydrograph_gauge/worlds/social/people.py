@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from hydrograph_gauge.worlds.draws import Draws, numbers
+from hydrograph_gauge.worlds.draws import Draws
 from hydrograph_gauge.worlds.social.dictionaries import (
     AGENTS,
     BROWSER_SHARES,
@@ -19,6 +19,7 @@ from hydrograph_gauge.worlds.social.dictionaries import (
 )
 from hydrograph_gauge.worlds.social.settings import WEEK, SocialSettings
 from hydrograph_gauge.worlds.social.triples import MICRO
+from hydrograph_gauge.worlds.spark import constant_numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -30,10 +31,10 @@ _SQUARE = 2
 
 
 @lru_cache(8)
-def first_users(users: int) -> tuple[int, ...]:
+def first_users_by_country(users: int) -> tuple[int, ...]:
     """Return the first user of each country: numbers go by country, in proportion to the populations.
 
-    >>> first_users(1000)[:3]
+    >>> first_users_by_country(1000)[:3]
     (0, 200, 376)
     """
     populations = [country.population for country in dictionaries().countries]
@@ -59,7 +60,7 @@ class People:
         """Return the number of the user's country: numbers go by country, in proportion to the populations."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        firsts = numbers(first_users(self.settings.users), "bigint")
+        firsts = constant_numbers(first_users_by_country(self.settings.users), "bigint")
         return F.size(F.filter(firsts, lambda first: first <= u)) - 1
 
     def created(self, u: Column) -> Column:
@@ -96,7 +97,7 @@ class People:
         size = len(self.known.interests)
         weights = [rank**-INTEREST_EXPONENT for rank in range(1, size + 1)]
         rank = self.draws.weighted("interest", weights).column(u, i)
-        return F.get(numbers(likes, "int"), (country * size + rank).cast("int"))
+        return F.get(constant_numbers(likes, "int"), (country * size + rank).cast("int"))
 
     def interests(self, u: Column, country: Column) -> Column:
         """Return the user's interests, the first one first, each once."""
@@ -141,22 +142,22 @@ class People:
 
     def place_name(self, place: Column) -> Column:
         """Return the name of a place."""
-        return word([item.name for item in self.known.places], place)
+        return pick_word([item.name for item in self.known.places], place)
 
     def country_name(self, country: Column) -> Column:
         """Return the name of a country."""
-        return word([item.name for item in self.known.countries], country)
+        return pick_word([item.name for item in self.known.countries], country)
 
     def browser(self, u: Column) -> Column:
         """Return the user's browser."""
-        return word(BROWSERS, self.draws.weighted("browser", BROWSER_SHARES).column(u))
+        return pick_word(BROWSERS, self.draws.weighted("browser", BROWSER_SHARES).column(u))
 
     def used_browser(self, u: Column, key: Column, what: str) -> Column:
         """Return the browser with which thing `key` was made: seldom another one."""
         from pyspark.sql import functions as F  # noqa: N812
 
         other = self.draws.chance(f"other browser, {what}", self.settings.other_browser_probability).column(key)
-        shown = word(BROWSERS, self.draws.weighted(f"browser, {what}", BROWSER_SHARES).column(key))
+        shown = pick_word(BROWSERS, self.draws.weighted(f"browser, {what}", BROWSER_SHARES).column(key))
         return F.when(other, shown).otherwise(self.browser(u))
 
     def has_agent(self, u: Column, key: Column, what: str) -> Column:
@@ -166,7 +167,7 @@ class People:
 
     def agent(self, u: Column) -> Column:
         """Return the user's phone."""
-        return word(AGENTS, self.draws.below("phone", len(AGENTS)).column(u))
+        return pick_word(AGENTS, self.draws.below("phone", len(AGENTS)).column(u))
 
     def address(self, u: Column, country: Column) -> Column:
         """Return the user's IP address; the first two numbers tell the country."""
@@ -196,10 +197,10 @@ class People:
     def _looked_up(self, values: Sequence[int], at: Column) -> Column:
         from pyspark.sql import functions as F  # noqa: N812
 
-        return F.get(numbers(values, "bigint"), at.cast("int"))
+        return F.get(constant_numbers(values, "bigint"), at.cast("int"))
 
 
-def word(words: Sequence[str], at: Column) -> Column:
+def pick_word(words: Sequence[str], at: Column) -> Column:
     """Return one of `words`, none of which holds a line end."""
     from pyspark.sql import functions as F  # noqa: N812
 

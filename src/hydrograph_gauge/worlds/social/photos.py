@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hydrograph_gauge.worlds.plan import Line
-from hydrograph_gauge.worlds.social.clock import Source
+from hydrograph_gauge.worlds.social.event_time import StreamSource
 from hydrograph_gauge.worlds.social.people import People
-from hydrograph_gauge.worlds.social.posts import run_of
+from hydrograph_gauge.worlds.social.posts import draw_run
 from hydrograph_gauge.worlds.social.settings import IDS_PER_OWNER
-from hydrograph_gauge.worlds.social.triples import degrees, instant, listed, optional, text, triple
-from hydrograph_gauge.worlds.social.vocabulary import DBPO, DBPPROP, DC, DCTERMS, SIB, SIOC, SIOCT, TYPE, name
+from hydrograph_gauge.worlds.social.triples import (
+    DBPO,
+    DBPPROP,
+    DC,
+    DCTERMS,
+    SIB,
+    SIOC,
+    SIOCT,
+    TYPE,
+    collect_triples,
+    degrees_triple,
+    instant_triple,
+    iri_text,
+    text_triple,
+    triple,
+    triple_if,
+)
+from hydrograph_gauge.worlds.world import ElementLine
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -67,7 +82,7 @@ def make_photos(people: People, albums: DataFrame) -> DataFrame:
     )
 
 
-def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Source:
+def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> StreamSource:
     """Return the stream of albums and photos."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -76,7 +91,7 @@ def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Source
         F.lit(0).alias("kind"), F.col("album").alias("id"), "author", "home", "country", "album", "created",
         nobody.alias("tagged"),
     )  # fmt: skip
-    pictures = tagged(people, photos).select(
+    pictures = add_tags(people, photos).select(
         F.lit(1).alias("kind"), "id", "author", "home", F.col("place").cast("bigint").alias("country"), "album",
         "created", "tagged",
     )  # fmt: skip
@@ -87,31 +102,31 @@ def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Source
         f"{SIB}browser", f"{SIOC}ip_address", f"{DC}created", f"{SIOC}container_of", f"{SIOC}creator_of",
         f"{SIB}usertag",
     )  # fmt: skip
-    return Source(
+    return StreamSource(
         name="photos",
         elements=galleries.unionByName(pictures).withColumn("n", n.cast("bigint")),
         order=("kind", "id"),
         triples=lambda rows: rows,
         listed=lambda: _photo_triples(people),
-        lines=(Line(f"<{TYPE}>", f"<{SIB}"), *(Line(f"<{predicate}>") for predicate in predicates)),
+        lines=(ElementLine(f"<{TYPE}>", f"<{SIB}"), *(ElementLine(f"<{predicate}>") for predicate in predicates)),
     )
 
 
-def tagged(people: People, photos: DataFrame) -> DataFrame:
-    """Return `photos` with `tagged`: a run of the friends whom the author met by region or interest."""
+def add_tags(people: People, photos: DataFrame) -> DataFrame:
+    """Return `photos` with `add_tags`: a run of the friends whom the author met by region or interest."""
     from pyspark.sql import functions as F  # noqa: N812
 
     near = F.filter("friends", lambda friend: friend["made"] < 2)
     audience = photos.withColumn("audience", near)
-    return audience.withColumn("tagged", run_of(people, "user tags", people.settings.max_user_tags)).drop("audience")
+    return audience.withColumn("tagged", draw_run(people, "user tags", people.settings.max_user_tags)).drop("audience")
 
 
-def photo_tag_stream(people: People, photos: DataFrame) -> Source:
+def photo_tag_stream(people: People, photos: DataFrame) -> StreamSource:
     """Return the stream of user tags alone."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    elements = tagged(people, photos).select("id", "created", "tagged", F.size("tagged").cast("bigint").alias("n"))
-    return Source(
+    elements = add_tags(people, photos).select("id", "created", "tagged", F.size("tagged").cast("bigint").alias("n"))
+    return StreamSource(
         name="photo_tags",
         elements=elements.where(F.col("n") > 0),
         order=("id",),
@@ -123,8 +138,8 @@ def photo_tag_stream(people: People, photos: DataFrame) -> Source:
 def _user_tags() -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
-    photo = name("photo", F.col("id"))
-    return F.transform("tagged", lambda user: triple(photo, f"{SIB}usertag", name("user", user)))
+    photo = iri_text("photo", F.col("id"))
+    return F.transform("tagged", lambda user: triple(photo, f"{SIB}usertag", iri_text("user", user)))
 
 
 def _photo_triples(people: People) -> Column:
@@ -133,25 +148,25 @@ def _photo_triples(people: People) -> Column:
     faithful = people.settings.faithful
     key, author, t, place = F.col("id"), F.col("author"), F.col("created"), F.col("country")
     is_photo = F.col("kind") == 1
-    photo, album = name("photo", key), name("album", F.col("album"))
+    photo, album = iri_text("photo", key), iri_text("album", F.col("album"))
     latitude, longitude = people.position(place)
     title = F.concat(F.lit("Album "), people.country_name(F.col("country")))
     gallery = [
         triple(album, TYPE, F.lit(f"<{SIOCT}ImageGallery>")),
-        text(album, f"{DCTERMS}title", title),
-        instant(album, f"{DC}created", t, faithful=faithful),
-        triple(name("user", author), f"{SIOC}creator_of", album),
+        text_triple(album, f"{DCTERMS}title", title),
+        instant_triple(album, f"{DC}created", t, faithful=faithful),
+        triple(iri_text("user", author), f"{SIOC}creator_of", album),
     ]
     picture = [
         triple(photo, TYPE, F.lit(f"<{SIB}Photo>")),
         triple(photo, TYPE, F.lit(f"<{SIOC}Item>")),
-        text(photo, f"{DBPO}location", people.place_name(place)),
-        degrees(photo, f"{DBPPROP}latd", latitude),
-        degrees(photo, f"{DBPPROP}longd", longitude),
-        optional(people.has_agent(author, key, "photo"), text(photo, f"{SIB}agent", people.agent(author))),
-        text(photo, f"{SIB}browser", people.used_browser(author, key, "photo")),
-        text(photo, f"{SIOC}ip_address", people.used_address(author, F.col("home"), key, t, "photo")),
-        instant(photo, f"{DC}created", t, faithful=faithful),
+        text_triple(photo, f"{DBPO}location", people.place_name(place)),
+        degrees_triple(photo, f"{DBPPROP}latd", latitude),
+        degrees_triple(photo, f"{DBPPROP}longd", longitude),
+        triple_if(people.has_agent(author, key, "photo"), text_triple(photo, f"{SIB}agent", people.agent(author))),
+        text_triple(photo, f"{SIB}browser", people.used_browser(author, key, "photo")),
+        text_triple(photo, f"{SIOC}ip_address", people.used_address(author, F.col("home"), key, t, "photo")),
+        instant_triple(photo, f"{DC}created", t, faithful=faithful),
         triple(album, f"{SIOC}container_of", photo),
     ]
-    return F.when(is_photo, F.concat(listed(picture), _user_tags())).otherwise(F.array(*gallery))
+    return F.when(is_photo, F.concat(collect_triples(picture), _user_tags())).otherwise(F.array(*gallery))

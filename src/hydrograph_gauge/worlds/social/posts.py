@@ -8,15 +8,26 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hydrograph.rdf.xsd import Kind
-from hydrograph_gauge.worlds.draws import numbers
-from hydrograph_gauge.worlds.plan import Line
-from hydrograph_gauge.worlds.social.clock import Source
 from hydrograph_gauge.worlds.social.dictionaries import ARTICLES, dictionaries, title_length
+from hydrograph_gauge.worlds.social.event_time import StreamSource
 from hydrograph_gauge.worlds.social.people import People
 from hydrograph_gauge.worlds.social.settings import DAY, IDS_PER_OWNER
-from hydrograph_gauge.worlds.social.static import group_forums
-from hydrograph_gauge.worlds.social.triples import instant, listed, optional, text, triple
-from hydrograph_gauge.worlds.social.vocabulary import DC, DCTERMS, SIB, SIOC, TYPE, name
+from hydrograph_gauge.worlds.social.static import number_group_forums
+from hydrograph_gauge.worlds.social.triples import (
+    DC,
+    DCTERMS,
+    SIB,
+    SIOC,
+    TYPE,
+    collect_triples,
+    instant_triple,
+    iri_text,
+    text_triple,
+    triple,
+    triple_if,
+)
+from hydrograph_gauge.worlds.spark import constant_numbers
+from hydrograph_gauge.worlds.world import ElementLine
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -104,7 +115,7 @@ def _group_posts(people: People, groups: DataFrame) -> DataFrame:
         "id",
         author["friend"].alias("author"),
         people.country(author["friend"]).alias("country"),
-        group_forums(people, g)[0].alias("forum"),
+        number_group_forums(people, g)[0].alias("forum"),
         (topic * ARTICLES + draws.below("article", ARTICLES).column(key)).cast("int").alias("article"),
         F.lit(True).alias("grouped"),  # noqa: FBT003
         (since + delay).alias("created"),
@@ -145,7 +156,7 @@ def make_comments(people: People, posts: DataFrame) -> DataFrame:
     )
 
 
-def post_stream(spark: SparkSession, people: People, posts: DataFrame) -> Source:
+def post_stream(spark: SparkSession, people: People, posts: DataFrame) -> StreamSource:
     """Return the stream of posts and comments."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -166,13 +177,13 @@ def post_stream(spark: SparkSession, people: People, posts: DataFrame) -> Source
         TYPE, f"{DCTERMS}title", f"{DC}created", f"{SIOC}reply_of", f"{SIB}agent", f"{SIB}browser",
         f"{SIOC}ip_address", f"{SIOC}content", f"{SIOC}container_of", f"{SIOC}creator_of", f"{SIB}hashtag",
     )  # fmt: skip
-    return Source(
+    return StreamSource(
         name="posts",
         elements=elements,
         order=("kind", "id"),
         triples=lambda rows: rows.join(F.broadcast(_article_table(spark)), "article"),
         listed=lambda: _post_triples(people),
-        lines=(Line(f"<{TYPE}>", f"<{SIB}"), *(Line(f"<{predicate}>") for predicate in predicates)),
+        lines=(ElementLine(f"<{TYPE}>", f"<{SIB}"), *(ElementLine(f"<{predicate}>") for predicate in predicates)),
     )
 
 
@@ -183,10 +194,10 @@ def _post_triples(people: People) -> Column:
     key, author, t = F.col("id"), F.col("author"), F.col("created")
     is_post = F.col("kind") == 0
     both = key * 2 + F.col("kind")
-    this = F.when(is_post, name("post", key)).otherwise(name("comment", key))
+    this = F.when(is_post, iri_text("post", key)).otherwise(iri_text("comment", key))
     earlier = F.col("parent") * asked.max_comments + F.col("reply") - 1
-    replied = F.when(F.col("reply") == 0, name("post", F.col("parent"))).otherwise(name("comment", earlier))
-    container = F.when(is_post, name("forum", F.col("parent"))).otherwise(name("post", F.col("parent")))
+    replied = F.when(F.col("reply") == 0, iri_text("post", F.col("parent"))).otherwise(iri_text("comment", earlier))
+    container = F.when(is_post, iri_text("forum", F.col("parent"))).otherwise(iri_text("post", F.col("parent")))
     first = F.when(is_post, F.lit(f"<{SIB}Post>")).otherwise(F.lit(f"<{SIB}Comment>"))
     second = F.when(is_post, F.lit(f"<{SIOC}Post>")).otherwise(F.lit(f"<{SIOC}Item>"))
     # The original never sets a title, and Java prints what is not set as "null".
@@ -195,18 +206,18 @@ def _post_triples(people: People) -> Column:
     items = [
         triple(this, TYPE, first),
         triple(this, TYPE, second),
-        optional(is_post, text(this, f"{DCTERMS}title", title)),
-        instant(this, f"{DC}created", t, faithful=asked.faithful),
-        optional(~is_post, triple(this, f"{SIOC}reply_of", replied)),
-        optional(people.has_agent(author, both, "post"), text(this, f"{SIB}agent", people.agent(author))),
-        optional(~F.col("grouped"), text(this, f"{SIB}browser", people.used_browser(author, both, "post"))),
-        optional(~F.col("grouped"), text(this, f"{SIOC}ip_address", address)),
-        text(this, f"{SIOC}content", F.substring(F.col("text"), F.lit(1), _length(people, both, is_post))),
+        triple_if(is_post, text_triple(this, f"{DCTERMS}title", title)),
+        instant_triple(this, f"{DC}created", t, faithful=asked.faithful),
+        triple_if(~is_post, triple(this, f"{SIOC}reply_of", replied)),
+        triple_if(people.has_agent(author, both, "post"), text_triple(this, f"{SIB}agent", people.agent(author))),
+        triple_if(~F.col("grouped"), text_triple(this, f"{SIB}browser", people.used_browser(author, both, "post"))),
+        triple_if(~F.col("grouped"), text_triple(this, f"{SIOC}ip_address", address)),
+        text_triple(this, f"{SIOC}content", F.substring(F.col("text"), F.lit(1), _length(people, both, is_post))),
         triple(container, f"{SIOC}container_of", this),
-        triple(name("user", author), f"{SIOC}creator_of", this),
+        triple(iri_text("user", author), f"{SIOC}creator_of", this),
     ]
-    tags = F.transform("tags", lambda tag: text(this, f"{SIB}hashtag", tag))
-    return F.concat(listed(items), F.when(is_post, tags).otherwise(F.slice(tags, 1, 0)))
+    tags = F.transform("tags", lambda tag: text_triple(this, f"{SIB}hashtag", tag))
+    return F.concat(collect_triples(items), F.when(is_post, tags).otherwise(F.slice(tags, 1, 0)))
 
 
 def _length(people: People, key: Column, is_post: Column) -> Column:
@@ -245,20 +256,22 @@ def _article_table(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(_articles())
 
 
-def tag_stream(spark: SparkSession, posts: DataFrame) -> Source:
+def tag_stream(spark: SparkSession, posts: DataFrame) -> StreamSource:
     """Return the stream of hashtags alone."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return Source(
+    return StreamSource(
         name="tags",
         elements=posts.select("id", "article", "created", _tag_count(F.col("article")).alias("n")),
         order=("id",),
         triples=lambda rows: rows.join(F.broadcast(_article_table(spark)), "article"),
-        listed=lambda: F.transform("tags", lambda tag: text(name("post", F.col("id")), f"{SIB}hashtag", tag)),
+        listed=lambda: F.transform(
+            "tags", lambda tag: text_triple(iri_text("post", F.col("id")), f"{SIB}hashtag", tag)
+        ),
     )
 
 
-def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> Source:
+def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> StreamSource:
     """Return the likes of posts or photos, `objects` with `id`, `created` and `audience`: one element each.
 
     Those who like are neighbours in the audience. The original writes all likes of an object when the object appears,
@@ -267,7 +280,7 @@ def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> S
     from pyspark.sql import functions as F  # noqa: N812
 
     faithful, draws, key = people.settings.faithful, people.draws, F.col("id")
-    fans = run_of(people, f"{what} likes", people.settings.max_likes)
+    fans = draw_run(people, f"{what} likes", people.settings.max_likes)
     rows = objects.select("id", "created", fans.alias("fans")).where(F.size("fans") > 0)
     if faithful:
         written = rows.select(
@@ -278,24 +291,26 @@ def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> S
     likes = written.select("id", "created", "likes", "copy", F.posexplode("fans").alias("at", "fan"))
     if not faithful:
         step = draws.below(f"{what} like delay", _SLOWEST).column(key, F.col("fan"))
-        scale = F.get(numbers([2**power for power in range(_SLOWEST)], "bigint"), step.cast("int"))
+        scale = F.get(constant_numbers([2**power for power in range(_SLOWEST)], "bigint"), step.cast("int"))
         part = draws.uniform(f"{what} like delay, part").column(key, F.col("fan"))
         likes = likes.withColumn("created", F.col("created") + F.floor((part + 1) * scale * 1000))
 
     def again() -> Column:
         return F.when(F.col("copy") < copies - 1, F.col("likes"))
 
-    return Source(
+    return StreamSource(
         name=f"{what}_likes",
         elements=likes.withColumn("n", F.lit(1).cast("bigint")),
         order=("id", "copy", "at"),
         triples=lambda rows: rows,
-        listed=lambda: F.array(triple(name("user", F.col("fan")), f"{SIB}like", name(what, F.col("id")), Kind.IRI)),
+        listed=lambda: F.array(
+            triple(iri_text("user", F.col("fan")), f"{SIB}like", iri_text(what, F.col("id")), Kind.IRI)
+        ),
         again=again if faithful and copies > 1 else None,
     )
 
 
-def run_of(people: People, purpose: str, most: int) -> Column:
+def draw_run(people: People, purpose: str, most: int) -> Column:
     """Return a run of neighbours in the `audience`, fewer than `most`: the numbers of the users."""
     from pyspark.sql import functions as F  # noqa: N812
 

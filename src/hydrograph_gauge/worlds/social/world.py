@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydrograph_gauge.worlds.draws import Draws
-from hydrograph_gauge.worlds.plan import World, WorldPlan
-from hydrograph_gauge.worlds.social.circles import make_circles
-from hydrograph_gauge.worlds.social.clock import Source, timed
+from hydrograph_gauge.worlds.social.event_time import StreamSource, plan_stream
+from hydrograph_gauge.worlds.social.friendships import make_friendships
 from hydrograph_gauge.worlds.social.gps import gps_stream
 from hydrograph_gauge.worlds.social.groups import make_groups
 from hydrograph_gauge.worlds.social.people import People
@@ -15,12 +14,13 @@ from hydrograph_gauge.worlds.social.photos import make_albums, make_photos, phot
 from hydrograph_gauge.worlds.social.posts import like_stream, make_posts, post_stream, tag_stream
 from hydrograph_gauge.worlds.social.settings import SocialSettings
 from hydrograph_gauge.worlds.social.static import static_triples
+from hydrograph_gauge.worlds.world import World, WorldPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def sources(spark: SparkSession, settings: SocialSettings) -> tuple[tuple[Source, ...], DataFrame]:
+def make_sources(spark: SparkSession, settings: SocialSettings) -> tuple[tuple[StreamSource, ...], DataFrame]:
     """Return the streams before their elements have places, and the static graph.
 
     The friendships are made here, because all else rests on them.
@@ -28,7 +28,7 @@ def sources(spark: SparkSession, settings: SocialSettings) -> tuple[tuple[Source
     from pyspark.sql import functions as F  # noqa: N812
 
     people = People(settings, Draws(settings.seed))
-    circles = make_circles(spark, people)
+    circles = make_friendships(spark, people)
     groups = make_groups(people, circles.users)
     posts = make_posts(people, circles.users, groups)
     albums = make_albums(people, circles.users)
@@ -48,8 +48,8 @@ def sources(spark: SparkSession, settings: SocialSettings) -> tuple[tuple[Source
 
 def generate(spark: SparkSession, settings: SocialSettings) -> WorldPlan:
     """Return the plans of the network."""
-    streams, static = sources(spark, settings)
-    return WorldPlan(streams=tuple(timed(stream, settings) for stream in streams), static=static)
+    streams, static = make_sources(spark, settings)
+    return WorldPlan(streams=tuple(plan_stream(stream, settings) for stream in streams), static=static)
 
 
 WORLD = World(

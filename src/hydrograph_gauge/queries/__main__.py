@@ -1,0 +1,20 @@
+"""`python -m hydrograph_gauge.queries SET`: makes the texts of a set in other languages anew from its RSP-QL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hydrograph_gauge.queries.query_sets import SETS, write_translations
+
+
+@click.command()
+@click.argument("name", type=click.Choice(SETS))
+def main(name: str) -> None:
+    """Make the texts in other languages of the set NAME."""
+    write_translations(Path(__file__).parent / name)
+
+
+if __name__ == "__main__":
+    main()
