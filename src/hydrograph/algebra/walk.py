@@ -369,3 +369,39 @@ def never_fails(expression: Expression, bound: frozenset[Variable]) -> bool:
 def visible_variables(pattern: Pattern) -> tuple[Variable, ...]:
     """Return the variables in scope that a query text can name, in the order of their names."""
     return tuple(sorted(variable for variable in variables(pattern) if is_visible(variable)))
+
+
+def has_zero_length(path: Path) -> bool:
+    """Tell whether a path has, or contains, steps of length zero."""
+    match path:
+        case ZeroOrMore() | ZeroOrOne():
+            return True
+        case Inverse(inner) | OneOrMore(inner):
+            return has_zero_length(inner)
+        case Sequence(left, right) | Alternative(left, right):
+            return has_zero_length(left) or has_zero_length(right)
+        case Link() | NegatedSet():
+            return False
+
+
+def needs_a_triple(pattern: Pattern) -> bool:
+    """Tell whether `pattern` surely has no solution over an empty graph."""
+    match pattern:
+        case Bgp(patterns):
+            return bool(patterns)
+        case PathPattern(_, path, _):
+            return not has_zero_length(path)
+        case Join(left, right):
+            return needs_a_triple(left) or needs_a_triple(right)
+        case Union(left, right):
+            return needs_a_triple(left) and needs_a_triple(right)
+        case LeftJoin(left, _) | Minus(left, _):
+            return needs_a_triple(left)
+        case Graph() | Window() | Values():
+            return False  # reads another graph, or none
+        case Group():
+            return not pattern.implicit and needs_a_triple(pattern.inner)
+        case Filter() | Extend() | Project() | Distinct() | Reduced() | OrderBy() | Slice():
+            return needs_a_triple(pattern.inner)
+        case _:
+            assert_never(pattern)

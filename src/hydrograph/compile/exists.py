@@ -14,38 +14,30 @@ from typing import assert_never
 
 from hydrograph.algebra.expressions import Constant, Exists, Expression, Not, Reference
 from hydrograph.algebra.nodes import (
-    Alternative,
     Bgp,
     Distinct,
     Extend,
     Filter,
     Graph,
     Group,
-    Inverse,
     Join,
     LeftJoin,
-    Link,
     Minus,
-    NegatedSet,
-    OneOrMore,
     OrderBy,
-    Path,
     PathPattern,
     Pattern,
     Project,
     Reduced,
-    Sequence,
     Slice,
     Union,
     Values,
     Window,
-    ZeroOrMore,
-    ZeroOrOne,
 )
 from hydrograph.algebra.walk import (
     certain,
     expressions,
     has_exists,
+    has_zero_length,
     mentioned,
     rewrite_expression,
     subpatterns,
@@ -244,7 +236,7 @@ def can_join(pattern: Pattern, outer: frozenset[Variable]) -> bool:
         case Bgp() | Values():
             return True
         case PathPattern(subject, path, target):
-            return not (_may_be_empty(path) and {subject, target} & outer)
+            return not (has_zero_length(path) and {subject, target} & outer)
         case Join(left, right) | Union(left, right):
             return alike(left) and alike(right)
         case Window(_, inner) | Graph(_, inner) | Distinct(inner) | Reduced(inner):
@@ -279,16 +271,3 @@ def can_join(pattern: Pattern, outer: frozenset[Variable]) -> bool:
 def _knows(inner: Pattern, expression: Expression, outer: frozenset[Variable]) -> bool:
     """Tell whether an expression gets the values of outer variables from the pattern it stands over."""
     return mentioned(expression) & outer <= certain(inner)
-
-
-def _may_be_empty(path: Path) -> bool:
-    """Tell whether a path has, or contains, steps of length zero."""
-    match path:
-        case ZeroOrMore() | ZeroOrOne():
-            return True
-        case Inverse(inner) | OneOrMore(inner):
-            return _may_be_empty(inner)
-        case Sequence(left, right) | Alternative(left, right):
-            return _may_be_empty(left) or _may_be_empty(right)
-        case Link() | NegatedSet():
-            return False

@@ -33,6 +33,7 @@ from hydrograph.algebra.walk import (
     certain,
     has_exists,
     is_volatile,
+    needs_a_triple,
     never_fails,
     variables,
     visible_variables,
@@ -160,7 +161,9 @@ def compile_graph(
 ) -> Relation:
     """Return a pattern over a static named graph; a variable ranges over all of them.
 
-    The variable is bound after the pattern, so that inside it a MINUS does not share it.
+    An IRI that names no graph of the data set gives no solution, whatever the pattern
+    ([18.6](https://www.w3.org/TR/sparql11-query/#sparqlAlgebraEval)). A variable is bound after the pattern, so that
+    inside the pattern a MINUS does not share it.
     """
     inputs = compilation.inputs
     if inputs.quads is None or inputs.graphs is None:
@@ -169,6 +172,10 @@ def compile_graph(
         seen = inputs.only is None or name in inputs.only
         source = NamedGraph(inputs.quads, name if seen else None)
         rows = compile_pattern(compilation, inner, scope.reading(source), demand)
+        if not needs_a_triple(inner):
+            named = NamedGraphs(inputs.quads, inputs.graphs, compilation.name("graph"), (name,) if seen else ())
+            rows = join(compilation, rows, graph_names(compilation, named, None, {}), demand)
+            rows = replace(rows, keys=tuple(key for key in rows.keys if key != named.key))
         return add_scope_keys(compilation, Scope(scope.source), rows, demand)
     graphs = NamedGraphs(inputs.quads, inputs.graphs, compilation.name("graph"), inputs.only)
     wanted = merge_demands(demand, {name: _ID} if name in variables(inner) else {})
