@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from hydrograph.errors import HydrographError, QueryError, UnsupportedError, UsageError
 from hydrograph.language import parse
-from hydrograph.runtime.options import Placement
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.session import spark_session
 from hydrograph_gauge.functional.w3c_answers import difference, read_answer
 from hydrograph_gauge.functional.w3c_evaluate import Data, Engine
@@ -121,13 +121,15 @@ def run_all(tests: list[Entry], placement: str, ask: Callable[[Entry], str]) -> 
     return outcomes
 
 
-def evaluate_all(tests: list[Entry], placements: list[Placement], session: SparkSession | None = None) -> list[Outcome]:
+def evaluate_all(
+    tests: list[Entry], placements: list[PlacementChoice], session: SparkSession | None = None
+) -> list[Outcome]:
     """Return how the evaluation tests went in each placement; one Spark session serves them all."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="hydrograph-conformance-") as folder:
         data = Data(Path(folder))
         for placement in placements:
-            engine = Engine(data, placement, session if placement is Placement.SPARK else None)
+            engine = Engine(data, placement, session if placement is PlacementChoice.SPARK else None)
             outcomes += run_all(tests, placement.value, partial(evaluation, engine))
     return outcomes
 
@@ -146,9 +148,11 @@ def main() -> None:
         sys.exit(error.exit_code)
     asked = [test for test in tests if test.kind is Kind.EVALUATION]
     read = [test for test in tests if test.kind is not Kind.EVALUATION]
-    placements = [Placement(given.placement)] if given.placement else [Placement.LOCAL, Placement.SPARK]
+    placements = (
+        [PlacementChoice(given.placement)] if given.placement else [PlacementChoice.LOCAL, PlacementChoice.SPARK]
+    )
     syntactic = run_all(read, "syntax", syntax)
-    session = spark_session() if Placement.SPARK in placements else None
+    session = spark_session() if PlacementChoice.SPARK in placements else None
     try:
         answered = evaluate_all(asked, placements, session)
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -18,7 +19,7 @@ from hydrograph.rdf.nquads import parse_term
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_BOOLEAN
 from hydrograph_gauge.functional.w3c_manifest import Node
-from hydrograph_gauge.oracle.compare import compare, row_text, rows_equal
+from hydrograph_gauge.oracle.compare import compare, format_row, rows_equal
 from hydrograph_gauge.oracle.dataset import Row
 
 RS = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#"
@@ -43,6 +44,8 @@ class Answer:
     rows: tuple[Row, ...]
     ordered: bool = False
     """Whether the order of the rows is part of the answer."""
+    sorted_by: tuple[str, ...] = ()
+    """The columns that ORDER BY sorts by, most significant first: rows that agree in them may come in any order."""
     texts_only: bool = False
     """Whether the format knows no kinds of terms but blank nodes, and no unbound variables but empty texts."""
 
@@ -143,10 +146,13 @@ def difference(expected: Answer, got: Answer, *, lax: bool = False) -> str:
         mine, other = Counter(dict.fromkeys(mine, 1)), Counter(dict.fromkeys(other, 1))
     if found := compare(mine, other):
         return str(found)
-    if expected.ordered:
-        for place, (right, row) in enumerate(zip(expected.rows, got.rows, strict=True), 1):
-            if not _same(right, row):
-                return f"expected {row_text(right)} in place {place}, got {row_text(row)}"
+    compared = expected.variables if expected.ordered else got.sorted_by
+    keys = [_arranged(answer, compared).rows for answer in (expected, got)]
+    if lax:  # equal rows may come more or less often
+        keys = [tuple(row for row, _ in groupby(rows)) for rows in keys]
+    for place, (right, row) in enumerate(zip(*keys, strict=True), 1):
+        if not _same(right, row):
+            return f"expected {format_row(right)} in place {place}, got {format_row(row)}"
     return ""
 
 

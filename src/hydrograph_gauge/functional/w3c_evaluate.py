@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyoxigraph as ox
 
-from hydrograph.algebra.nodes import Window
-from hydrograph.algebra.queries import ContinuousQuery, Dataset, NamedWindow
+from hydrograph.algebra.expressions import Exists, Expression, Reference
+from hydrograph.algebra.nodes import Distinct, OrderBy, Pattern, Project, Reduced, Slice, Window
+from hydrograph.algebra.queries import ContinuousQuery, Dataset, NamedWindow, Select
+from hydrograph.algebra.walk import rewrite_expression, with_expressions
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.api import Query
 from hydrograph.errors import DataError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.options import Placement
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.streams.sources import RecordedStream, open_stream
 from hydrograph.streams.static import StaticGraphs, read_graphs
 from hydrograph.windows.profile import RSPQL
@@ -30,6 +32,7 @@ STREAM = Iri("urn:hydrograph:conformance:stream")
 WINDOW = Iri("urn:hydrograph:conformance:window")
 WIDTH = 1_000
 _EVENT_TIME = 500
+Modifier: TypeAlias = Slice | Distinct | Reduced | Project | OrderBy
 
 
 @dataclass(slots=True)
@@ -78,7 +81,7 @@ class Engine:
     """The engine in one placement."""
 
     data: Data
-    placement: Placement
+    placement: PlacementChoice
     session: SparkSession | None = None
 
     def answer(self, test: Entry) -> Answer:
@@ -99,7 +102,7 @@ class Engine:
         )
         with run:
             (report,) = run.reports()
-        return Answer(report.variables, tuple(report.terms()))
+        return Answer(report.variables, tuple(report.terms()), sorted_by=sort_columns(query))
 
 
 def _by_name(files: tuple[Path, ...]) -> dict[Iri, Path]:
@@ -118,4 +121,50 @@ def in_window(query: ContinuousQuery) -> ContinuousQuery:
     """Return a plain query asked of a window: its default graph is the window's content (A9)."""
     window = NamedWindow(WINDOW, STREAM, TimeWindow(WIDTH, WIDTH))
     dataset = Dataset((), query.dataset.named)
-    return replace(query, pattern=Window(WINDOW, query.pattern), windows=(window,), dataset=dataset)
+    return replace(query, pattern=_over_window(query.pattern), windows=(window,), dataset=dataset)
+
+
+def _solution_modifiers(pattern: Pattern) -> tuple[list[Modifier], Pattern]:
+    """Return the solution modifiers around a pattern, the outermost first, and the pattern inside them."""
+    modifiers: list[Modifier] = []
+    for kinds in (Slice, Distinct | Reduced, Project, OrderBy):
+        if isinstance(pattern, kinds):
+            modifiers.append(pattern)
+            pattern = pattern.inner
+    return modifiers, pattern
+
+
+def _over_window(pattern: Pattern) -> Pattern:
+    """Return a pattern over the window, inside its solution modifiers: ORDER BY inside a block orders nothing."""
+    modifiers, inner = _solution_modifiers(pattern)
+    over: Pattern = Window(WINDOW, inner)
+    for modifier in reversed(modifiers):
+        over = with_expressions(replace(modifier, inner=over), _exists_over_window)
+    return over
+
+
+def _exists_over_window(expression: Expression) -> Expression:
+    """Return a sort key whose EXISTS patterns read the window too."""
+
+    def inside(node: Expression) -> Expression:
+        return replace(node, pattern=Window(WINDOW, node.pattern)) if isinstance(node, Exists) else node
+
+    return rewrite_expression(expression, inside)
+
+
+def sort_columns(query: ContinuousQuery) -> tuple[str, ...]:
+    """Return the leading sort keys of a query that are columns of its answer.
+
+    Rows that agree in them may come in any order, because later keys do not show in the answer.
+    """
+    modifiers, _ = _solution_modifiers(query.pattern)
+    conditions = [each for modifier in modifiers if isinstance(modifier, OrderBy) for each in modifier.conditions]
+    columns: list[str] = []
+    for condition in conditions:
+        key = condition.expression
+        if not isinstance(query.form, Select) or not isinstance(key, Reference):
+            break
+        if key.variable not in query.form.variables:
+            break
+        columns.append(key.variable.name)
+    return tuple(columns)

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hydrograph.algebra.sse import print_pattern
 from hydrograph.errors import DataError, UsageError
+from hydrograph.language import parse
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
-from hydrograph.runtime.options import Placement
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph_gauge.functional.w3c_answers import Answer, difference, read_answer, truth
+from hydrograph_gauge.functional.w3c_evaluate import in_window, sort_columns
 from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
 from tests.support.conformance import (
     Outcome,
@@ -34,7 +37,7 @@ PREFIX rs: <http://www.w3.org/2001/sw/DataAccess/tests/result-set#>
 PREFIX : <http://example.org/manifest#>
 """
 INCLUDING = "<> a mf:Manifest ; mf:include ( <small/manifest.ttl> ) ."
-MANIFEST = """<> a mf:Manifest ; mf:entries ( :values :graphs :made :asked :empty :from :good :bad ) .
+MANIFEST = """<> a mf:Manifest ; mf:entries ( :values :graphs :made :asked :empty :from :sorted :good :bad ) .
 :values a mf:QueryEvaluationTest ; mf:action [ qt:query <values.rq> ; qt:data <data.ttl> ] ; mf:result <values.srx> .
 :graphs a mf:QueryEvaluationTest ; mf:result <graphs.ttl> ;
     mf:action [ qt:query <graphs.rq> ; qt:data <data.ttl> ; qt:graphData <one.ttl> , <two.rdf> ] .
@@ -43,6 +46,7 @@ MANIFEST = """<> a mf:Manifest ; mf:entries ( :values :graphs :made :asked :empt
 :empty a mf:QueryEvaluationTest ; mf:action [ qt:query <empty.rq> ; qt:data <empty.ttl> ] ; mf:result <empty.csv> .
 :from a mf:QueryEvaluationTest ; mf:result <from.tsv> ;
     mf:action [ qt:query <from.rq> ; qt:data <data.ttl> ; qt:graphData <one.ttl> ] .
+:sorted a mf:QueryEvaluationTest ; mf:action [ qt:query <sorted.rq> ; qt:data <data.ttl> ] ; mf:result <sorted.tsv> .
 :good a mf:PositiveSyntaxTest11 ; mf:action <values.rq> .
 :bad a mf:NegativeSyntaxTest11 ; mf:action <bad.rq> .
 """
@@ -60,9 +64,9 @@ FILES = {
     "graphs.rq": "SELECT ?o ?g { GRAPH ?g { ?s <urn:p> ?o } } ORDER BY DESC(?o)",
     "graphs.ttl": PREFIXES
     + """[] a rs:ResultSet ; rs:resultVariable "g" , "o" ;
-        rs:solution [ rs:index 2 ; rs:binding [ rs:variable "g" ; rs:value <two.rdf> ] ,
+        rs:solution [ rs:index 1 ; rs:binding [ rs:variable "g" ; rs:value <two.rdf> ] ,
             [ rs:variable "o" ; rs:value "8" ] ] ,
-        [ rs:index 1 ; rs:binding [ rs:variable "g" ; rs:value <one.ttl> ] , [ rs:variable "o" ; rs:value 7 ] ] .""",
+        [ rs:index 2 ; rs:binding [ rs:variable "g" ; rs:value <one.ttl> ] , [ rs:variable "o" ; rs:value 7 ] ] .""",
     "made.rq": "CONSTRUCT { ?x <urn:s> ?y } { ?x <urn:r> ?y }",
     "made.ttl": "_:one <urn:s> _:two .",
     "asked.rq": "ASK { <urn:a> <urn:q> _:something }",
@@ -72,6 +76,8 @@ FILES = {
     "empty.csv": "n\r\n0\r\n",
     "from.rq": "SELECT ?v FROM <one.ttl> { <urn:a> <urn:p> ?v FILTER NOT EXISTS { GRAPH ?g { } } }",
     "from.tsv": "?v\n7\n",
+    "sorted.rq": "SELECT ?o ?p { <urn:a> ?p ?o FILTER isNumeric(?o) } ORDER BY DESC(?o)",
+    "sorted.tsv": "?o\t?p\n2.50\t<urn:p>\n1\t<urn:p>\n",
     "bad.rq": "SELECT ?v { ?v }",
 }
 
@@ -93,7 +99,7 @@ def small(suite: Path, kind: Kind) -> list[Entry]:
 
 def test_manifests_are_followed(suite: Path) -> None:
     tests = read_tests(find_manifest(suite))
-    names = ["values", "graphs", "made", "asked", "empty", "from", "good", "bad"]
+    names = ["values", "graphs", "made", "asked", "empty", "from", "sorted", "good", "bad"]
     assert [test.name for test in tests] == [f"small/{name}" for name in names]
     assert [file.name for file in tests[1].graphs] == ["one.ttl", "two.rdf"]
     assert [test.kind for test in tests[-2:]] == [Kind.POSITIVE_SYNTAX, Kind.NEGATIVE_SYNTAX]
@@ -112,14 +118,14 @@ def test_a_folder_without_the_suite_says_where_it_is(tmp_path: Path) -> None:
 
 
 def test_the_engine_passes_the_small_suite(suite: Path) -> None:
-    outcomes = evaluate_all(small(suite, Kind.EVALUATION), [Placement.LOCAL])
+    outcomes = evaluate_all(small(suite, Kind.EVALUATION), [PlacementChoice.LOCAL])
     assert {outcome.test.name: outcome.wrong for outcome in outcomes if outcome.wrong} == {}
-    assert len(outcomes) == 6
+    assert len(outcomes) == 7
 
 
 @pytest.mark.spark
 def test_spark_passes_too(suite: Path, spark: SparkSession) -> None:
-    (outcome,) = evaluate_all([small(suite, Kind.EVALUATION)[1]], [Placement.SPARK], spark)
+    (outcome,) = evaluate_all([small(suite, Kind.EVALUATION)[1]], [PlacementChoice.SPARK], spark)
     assert outcome.wrong == ""
 
 
@@ -130,6 +136,7 @@ def test_spark_passes_too(suite: Path, spark: SparkSession) -> None:
         ("values.srx", "#integer", "#decimal"),
         ("values.srx", 'name="v"', 'name="w"'),
         ("graphs.ttl", "rs:index 1", "rs:index 3"),
+        ("sorted.tsv", "2.50\t<urn:p>\n1\t<urn:p>", "1\t<urn:p>\n2.50\t<urn:p>"),
         ("graphs.ttl", "<two.rdf>", "<one.ttl>"),
         ("made.ttl", "_:two", "_:one"),
         ("asked.srj", "true", "false"),
@@ -142,13 +149,13 @@ def test_a_wrong_answer_is_seen(suite: Path, file: str, old: str, new: str) -> N
     changed = suite / "sparql11" / "small" / file
     assert old in changed.read_text()
     changed.write_text(changed.read_text().replace(old, new))
-    outcomes = evaluate_all(small(suite, Kind.EVALUATION), [Placement.LOCAL])
+    outcomes = evaluate_all(small(suite, Kind.EVALUATION), [PlacementChoice.LOCAL])
     assert [outcome.test.name for outcome in outcomes if outcome.wrong] == [f"small/{Path(file).stem}"]
 
 
 def test_a_crash_is_the_failure_of_its_test(suite: Path) -> None:
     (suite / "sparql11" / "small" / "asked.rq").write_text("ASK { SERVICE <urn:s> { ?s ?p ?o } }")
-    outcomes = evaluate_all(small(suite, Kind.EVALUATION), [Placement.LOCAL])
+    outcomes = evaluate_all(small(suite, Kind.EVALUATION), [PlacementChoice.LOCAL])
     (wrong,) = [outcome.wrong for outcome in outcomes if outcome.wrong]
     assert "SERVICE" in wrong
 
@@ -186,7 +193,7 @@ def test_the_last_line_has_the_figures(
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 0
-    assert capsys.readouterr().out.splitlines() == ["local: 6/6", "conformance: 6/6 evaluation, 2/2 syntax"]
+    assert capsys.readouterr().out.splitlines() == ["local: 7/7", "conformance: 7/7 evaluation, 2/2 syntax"]
 
 
 def test_no_test_at_all_is_an_error(
@@ -196,7 +203,7 @@ def test_no_test_at_all_is_an_error(
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2
-    assert "at least one test whose name holds 'smaller/', got none of 8" in capsys.readouterr().err
+    assert "at least one test whose name holds 'smaller/', got none of 9" in capsys.readouterr().err
 
 
 def test_make_says_where_to_get_the_suite() -> None:
@@ -234,6 +241,43 @@ def test_rows_are_bags_up_to_one_renaming(
 ) -> None:
     found = difference(Answer(("x", "y"), expected), Answer(("x", "y"), got), lax=lax)
     assert (not found) is equal, found
+
+
+def test_rows_are_in_the_order_of_the_sorted_columns() -> None:
+    first, second, tied = (ONE, Iri("urn:1")), (Literal("2", XSD_INTEGER), Iri("urn:2")), (ONE, Iri("urn:3"))
+    expected = Answer(("x", "y"), (first, tied, second))
+
+    def wrong(*rows: tuple[Literal, Iri], sorted_by: tuple[str, ...] = ("x",), lax: bool = False) -> str:
+        return difference(expected, Answer(("x", "y"), rows, sorted_by=sorted_by), lax=lax)
+
+    assert not wrong(first, tied, second)
+    assert not wrong(tied, first, second)
+    assert not wrong(second, tied, first, sorted_by=())
+    assert "in place 1" in wrong(second, first, tied)
+    assert "in place 1" in wrong(tied, first, second, sorted_by=("x", "y"))
+    assert "in place 1" in wrong(second, first, tied, lax=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("SELECT ?a ?b { ?a ?p ?b } ORDER BY ?b DESC(?a)", ("b", "a")),
+        ("SELECT DISTINCT ?a { ?a ?p ?b } ORDER BY ?a LIMIT 3", ("a",)),
+        ("SELECT ?a { ?a ?p ?b } ORDER BY ?a ?b", ("a",)),
+        ("SELECT ?a { ?a ?p ?b } ORDER BY STR(?a) ?a", ()),
+        ("SELECT ?a { { SELECT ?a { ?a ?p ?b } ORDER BY ?a } }", ()),
+        ("CONSTRUCT { ?a ?p ?b } { ?a ?p ?b } ORDER BY ?a", ()),
+    ],
+)
+def test_leading_sort_keys_that_are_columns_are_compared(text: str, columns: tuple[str, ...]) -> None:
+    assert sort_columns(parse(text, "sparql")) == columns
+
+
+def test_a_window_goes_inside_the_solution_modifiers() -> None:
+    text = "SELECT DISTINCT ?a { ?a ?p ?b } ORDER BY (EXISTS { ?a ?q ?c }) LIMIT 1"
+    printed = print_pattern(in_window(parse(text, "sparql")).pattern)
+    assert printed.index("slice") < printed.index("distinct") < printed.index("order") < printed.rindex("(window")
+    assert printed.count("(window") == 2, "the pattern, and the one of EXISTS"
 
 
 def test_columns_are_told_apart_by_name() -> None:
