@@ -22,25 +22,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
 from hydrograph.language import dialect_of, parse
-from hydrograph.live.driver.batch_loop import Out
+from hydrograph.live.driver.batch_loop import UnitCallback
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.settings import Driver, Settings, Tracking
+from hydrograph.live.settings import Driver, ProgressTracking, Settings
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.options import Data, Options, Placement
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.plan import plan
-from hydrograph.runtime.run import Run
+from hydrograph.runtime.replay.replay import Data
+from hydrograph.runtime.replay.run import Options, Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static import Given, given_graphs
 from hydrograph.temporal import Duration, Instant
-from hydrograph.windows.profile import Habits, Profile
+from hydrograph.windows.profile import Profile, ProfileOverrides
 from hydrograph.windows.profile import preset as profile_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Habits", "Query", "events", "query", "stream"]
+__all__ = ["ProfileOverrides", "Query", "events", "query", "stream"]
 
 Location = str | Path
 Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream
@@ -95,7 +96,7 @@ class Query:
         lateness: Duration = 0,
         idle: float | None = None,
         max_ahead: Duration | None = None,
-        on_unit: Out | None = None,
+        on_unit: UnitCallback | None = None,
         t0: Instant | None = None,
         bad: str = "skip",
         sync: bool = False,
@@ -126,7 +127,7 @@ class Query:
             sync=sync,
             placement=_placement(placement),
             driver=Driver(driver),
-            progress=Tracking(progress),
+            progress=ProgressTracking(progress),
             master=master,
             memory=memory,
             session=session,
@@ -156,13 +157,19 @@ class Query:
         return {Iri(name): _stream(location, name) for name, location in streams.items()}
 
 
-def query(text: str, *, dialect: str | None = None, preset: str | None = None, habits: Habits | None = None) -> Query:
-    """Parse a query; `preset` names the engine whose habits (report, tick, t0) it follows, by default its dialect's.
+def query(
+    text: str,
+    *,
+    dialect: str | None = None,
+    preset: str | None = None,
+    overrides: ProfileOverrides | None = None,
+) -> Query:
+    """Parse a query; `preset` names the engine whose profile (report, tick, t0) applies, by default its dialect's.
 
-    `habits` are those that are to be others: `Habits(report=When.CONTENT_CHANGE, expiry=True)`.
+    `overrides` replaces parts of it: `ProfileOverrides(report=When.CONTENT_CHANGE, expiry=True)`.
     """
     profile = profile_of(dialect_of(text, dialect).preset if preset is None else preset)
-    return Query(parse(text, dialect), profile if habits is None else profile.changed(habits))
+    return Query(parse(text, dialect), profile if overrides is None else profile.with_overrides(overrides))
 
 
 def stream(
@@ -195,8 +202,8 @@ def _stream(location: Location | RecordedStream, name: str) -> RecordedStream:
     return replace(location, name=name, salt=salt_of(name))  # its blank nodes are not those of other streams
 
 
-def _placement(name: str) -> Placement:
+def _placement(name: str) -> PlacementChoice:
     try:
-        return Placement(name)
+        return PlacementChoice(name)
     except ValueError:
-        raise UsageError(f"no placement named {name!r}; placements: {', '.join(Placement)}") from None
+        raise UsageError(f"no placement named {name!r}; placements: {', '.join(PlacementChoice)}") from None

@@ -20,6 +20,9 @@ MINUTE: Duration = 60 * SECOND
 HOUR: Duration = 60 * MINUTE
 DAY: Duration = 24 * HOUR
 
+END_OF_TIME: Instant = 2**61
+"""An instant after all event times, early enough that windows which end after it can still be counted."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hydrograph.algebra.queries import NamedWindow, StreamOperator
-from hydrograph.compile.inputs import CountVisibility, AllVisibility, TimeVisibility, CountUnit
+from hydrograph.compile.inputs import AllVisibility, CountUnit, CountVisibility, TimeVisibility
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.kernels import called
 from hydrograph.runtime.plan import Plan

@@ -18,17 +18,17 @@ from hydrograph.compile.inputs import (
     GRAPHS,
     QUADS,
     STATIC,
-    Chunking,
-    CountVisibility,
     AllVisibility,
-    Inputs,
+    Chunking,
+    CountUnit,
+    CountVisibility,
     Deduplication,
-    Visibility,
+    Inputs,
     StaticInput,
     StreamInput,
-    TimeVisibility,
     Timeline,
-    CountUnit,
+    TimeVisibility,
+    Visibility,
 )
 from hydrograph.compile.program import Program
 from hydrograph.errors import QueryError, UnsupportedError
@@ -240,7 +240,9 @@ def _placed(planned: Plan) -> Plan:
         assert window.name is not None
         placed = place(window.definition, (), t0=planned.t0, align=profile.align)
         visibilities[window.name] = _visibility(window.definition, placed, planned.tick)
-    grids = [visibility.grid if isinstance(visibility, TimeVisibility) else None for visibility in visibilities.values()]
+    grids = [
+        visibility.grid if isinstance(visibility, TimeVisibility) else None for visibility in visibilities.values()
+    ]
     policy = profile.report
     if policy.when is When.WINDOW_CLOSE:
         check_closing(grids, policy.multi)

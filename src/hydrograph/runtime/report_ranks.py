@@ -83,7 +83,11 @@ def known_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Ta
 
 
 def _first_closes(plan: Plan) -> dict[Iri, Instant]:
-    return {name: visibility.grid.first_close for name, visibility in plan.visibilities.items() if isinstance(visibility, TimeVisibility)}
+    return {
+        name: visibility.grid.first_close
+        for name, visibility in plan.visibilities.items()
+        if isinstance(visibility, TimeVisibility)
+    }
 
 
 def _shift(plan: Plan, first_close: Instant) -> int:

@@ -15,7 +15,16 @@ import pyarrow as pa
 from xxhash import xxh64_intdigest
 
 from hydrograph.compile.program import Output, Program
-from hydrograph.compile.relation import EncodedLayout, GeneralLayout, NumberLayout, Part, StringLayout, BooleanLayout, IntegerLayout, column_name
+from hydrograph.compile.relation import (
+    BooleanLayout,
+    EncodedLayout,
+    GeneralLayout,
+    IntegerLayout,
+    NumberLayout,
+    Part,
+    StringLayout,
+    column_name,
+)
 from hydrograph.rdf.encoding import Kind, decode
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term

@@ -23,13 +23,15 @@ from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.runtime.reports import Report, Row, term_json
+from hydrograph.runtime.reports import Report, ReportDigest, Row, term_json
 from hydrograph.streams.elements import Element, statement
 from hydrograph.streams.formats.parquet import staged
 from hydrograph.streams.formats.tnt import written
 from hydrograph.streams.registry import FORMATS as STREAMS
 
 TEXT = "utf-8"
+DIGEST = "digest"
+"""Format of `write_digests`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,16 @@ def write_answers(answers: QueryResults, format_: str, target: str | IO[bytes]) 
     else:
         with written(target) as out:
             chosen.stream(out, answers)
+
+
+def write_digests(digests: Iterable[ReportDigest], target: str | IO[bytes]) -> None:
+    """Write one line for each report: its time, row count and hash."""
+    if isinstance(target, str):
+        with written(target) as out:
+            write_digests(digests, out)
+        return
+    for each in digests:
+        target.write(f"{each}\n".encode())
 
 
 def result_format(name: str) -> ResultFormat:

@@ -41,6 +41,7 @@ __all__ = [
     "RecordedStream",
     "bounds",
     "data_errors",
+    "estimated_rows",
     "events_as_arrow",
     "events_on_spark",
     "expected_on_spark",
@@ -216,6 +217,15 @@ def parquet_paths(stream: RecordedStream) -> list[str]:
     return list(stream.files) if stream.format == PARQUET else []
 
 
+def estimated_rows(stream: RecordedStream) -> int:
+    """Return about how many rows a stream has, without reading it."""
+    if stream.manifest is not None:
+        return stream.manifest.rows
+    size = sum(Path(file).stat().st_size for file in stream.files)
+    packed = any(file.endswith((".gz", ".zst")) for file in stream.files)
+    return size // (15 if packed else 100)
+
+
 def has_next(stream: RecordedStream) -> bool:
     """Tell whether `t_next` is filled, so that a query need not look for the next arrival of a triple itself."""
     return stream.manifest is not None and stream.manifest.t_next
@@ -225,6 +235,7 @@ def spooled(stream: RecordedStream, directory: Path) -> RecordedStream:
     """Return the stream with standard input copied to a file below `directory`, so that it can be read twice."""
     if stream.location != tnt.STDIN:
         return stream
+    directory.mkdir(parents=True, exist_ok=True)
     copy = directory / "stdin.tnt"
     tnt.copy_stdin(copy)
     return replace(stream, files=(str(copy),))
@@ -237,6 +248,7 @@ def recorded(stream: RecordedStream, directory: Path, tally: tnt.Tally | None = 
     """
     if stream.format in (TNT, PARQUET):
         return stream
+    directory.mkdir(parents=True, exist_ok=True)
     target = directory / f"stream-{len(list(directory.iterdir()))}"
     manifest = parquet.write_arrow(events_as_arrow(stream, tally), target, salt=stream.salt)
     return replace(stream, format=PARQUET, files=tuple(parquet.paths(target, manifest)), manifest=manifest)

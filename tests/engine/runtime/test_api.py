@@ -10,7 +10,7 @@ import pytest
 import hydrograph
 import hydrograph_gauge
 from hydrograph.errors import UsageError
-from hydrograph.runtime.digest import digest
+from hydrograph.runtime.reports import digest
 from hydrograph.streams.formats.parquet import write_arrow
 from hydrograph.streams.sources import events_as_arrow, open_stream
 

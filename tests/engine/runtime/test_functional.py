@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from hydrograph import api
-from hydrograph.windows.profile import Habits
+from hydrograph.windows.profile import ProfileOverrides
 
 SECOND = 1_000
 EX = "http://ex.org/"
@@ -142,7 +142,7 @@ def test_identity(tmp_path: Path, operator: str, width: int, align: str) -> None
     )
     from hydrograph.windows.scope import Align
 
-    query = api.query(text, habits=Habits(align=Align(align)))
+    query = api.query(text, overrides=ProfileOverrides(align=Align(align)))
     with query.over(str(tmp_path / "s.tnt"), t0=0, placement="local") as run:
         found = {report.t: [row[0] for row in report.rows] for report in run.reports()}
     first = width if align == "open" else 1

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import hydrograph
-from hydrograph.runtime.placement.local import Local, Parameters
+from hydrograph.runtime.placement import Parameters
+from hydrograph.runtime.placement.local import Local
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.sources import events_as_arrow, open_stream
 

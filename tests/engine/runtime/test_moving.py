@@ -10,9 +10,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from hydrograph.compile.print import Target, print_sql
-from hydrograph.runtime.placement.codegen_parameters import opaque
-from hydrograph.runtime.placement.spark import Spark
+from hydrograph.compile.printers import Target, print_sql
+from hydrograph.runtime.placement.spark import Spark, hide_parameters
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +44,7 @@ def test_numbers_are_hidden_where_a_time_or_a_rank_is_at_hand(text: str, hidden:
     expected = print_sql(tree, Target.SPARK)
     for name, column in hidden.items():
         expected = expected.replace(f":{name}", HIDDEN.format(name, column))
-    assert print_sql(opaque(tree, {"c"}), Target.SPARK) == expected
+    assert print_sql(hide_parameters(tree, {"c"}), Target.SPARK) == expected
     assert print_sql(tree, Target.SPARK) != expected or not hidden, "the query itself stays as it is"
 
 

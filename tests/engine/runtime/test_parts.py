@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 import hydrograph
-from hydrograph.runtime import run as running
+from hydrograph.runtime.placement import Parameters
 from hydrograph.runtime.placement import spark as spark_placement
-from hydrograph.runtime.placement.local import Local, Parameters
+from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
-from hydrograph.runtime.replay import Ranks, parts
+from hydrograph.runtime.replay import replay
+from hydrograph.runtime.report_ranks import Ranks, parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +48,7 @@ def test_parts(text: str, location: Path, at_once: int, monkeypatch: pytest.Monk
     query = hydrograph.query(text)
     with query.over(location, placement="local") as run:
         together = list(run.reports())
-    monkeypatch.setattr(running, "_ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(replay, "ROWS_AT_ONCE", at_once)
     with query.over(location, placement="local") as run:
         assert list(run.reports()) == together
         assert list(run.reports()) == together  # a second time, after the tables of the last part
@@ -67,7 +68,7 @@ def test_static_steps_are_computed_once_for_all_parts(monkeypatch: pytest.Monkey
         return answered(self, sql, parameters)
 
     monkeypatch.setattr(Local, "query", heard)
-    monkeypatch.setattr(running, "_ROWS_AT_ONCE", 400)
+    monkeypatch.setattr(replay, "ROWS_AT_ONCE", 400)
     with query.over(BUILDING, static, placement="local") as run:
         asked.clear()
         assert list(run.reports()) == together
@@ -86,7 +87,7 @@ def test_static_paths_from_a_constant_in_parts(path: str, tmp_path: Path, monkey
     query = hydrograph.query(f"{START} SELECT ?who ?room {WINDOW} {{ {SEEN} {path} }}")
     with query.over(VISITS, static, placement="local") as run:
         together = list(run.reports())
-    monkeypatch.setattr(running, "_ROWS_AT_ONCE", 9)
+    monkeypatch.setattr(replay, "ROWS_AT_ONCE", 9)
     with query.over(VISITS, static, placement="local") as run:
         assert list(run.reports()) == together
     assert any(report.rows for report in together)
@@ -99,7 +100,7 @@ def test_spark_keeps_what_is_not_asked_for_yet(spark: SparkSession, monkeypatch:
         with query.over(BUILDING, placement="local") as run:
             together = list(run.reports())
         most = max(len(report.rows) for report in together)
-        monkeypatch.setattr(running, "_ROWS_AT_ONCE", 4 * most)
+        monkeypatch.setattr(replay, "ROWS_AT_ONCE", 4 * most)
         with query.over(BUILDING, placement="spark", session=spark) as run:
             monkeypatch.setattr(spark_placement, "collect", noted := _Noted())
             assert list(run.reports()) == together, name

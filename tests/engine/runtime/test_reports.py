@@ -12,16 +12,14 @@ from hydrograph import api
 from hydrograph.errors import UsageError
 from hydrograph.rdf.nquads import parse_statement
 from hydrograph.rdf.terms import Iri, Quad, Triple
-from hydrograph.runtime.digest import digest
-from hydrograph.runtime.reports import Report
+from hydrograph.runtime.reports import Report, digest
 from hydrograph.streams.sources import open_stream
-from hydrograph.windows.profile import Habits, Origin
+from hydrograph.windows.profile import Origin, ProfileOverrides
 from hydrograph.windows.report import When
 from hydrograph.windows.tick import Tick
 from hydrograph_gauge.oracle.compare import compare_reports
-from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import expected
-from hydrograph_gauge.oracle.recorded import elements_of
+from hydrograph_gauge.oracle.dataset import StaticData, elements_of
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from tests.support.reported import as_expected
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ def reports(text: str, streams: dict[str, str], **options: object) -> list[Repor
 def oracle(text: str, streams: dict[str, str]) -> list[object]:
     query = api.query(text)
     elements = {Iri(name): elements_of(open_stream(path, name=name)) for name, path in streams.items()}
-    return list(expected(query.algebra, elements, profile=query.profile))
+    return list(evaluate_reports(query.algebra, elements, profile=query.profile))
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -140,7 +138,7 @@ def test_windows_and_static_graphs_are_one_graph(
     given = [parse_statement(line) for line in STATIC.splitlines()]
     named = frozenset(Triple(q.subject, q.predicate, q.object) for q in given if isinstance(q, Quad))
     static = StaticData(frozenset(t for t in given if isinstance(t, Triple)), {Iri("urn:g"): named})
-    assert not compare_reports(expected(query.algebra, elements, static, profile=query.profile), found)
+    assert not compare_reports(evaluate_reports(query.algebra, elements, static, profile=query.profile), found)
     assert sum(bool(report.rows) for report in found) > 3
 
 
@@ -155,8 +153,8 @@ def test_the_first_element_says_where_windows_start(streams: dict[str, str]) -> 
 
 
 def test_parts_of_a_profile_can_be_changed() -> None:
-    habits = Habits(report=When.CONTENT_CHANGE, tick=Tick.TUPLE, origin=Origin.EPOCH, emit_empty=False)
-    profile = api.query(TEXTS["C-SPARQL"], habits=habits).profile
+    overrides = ProfileOverrides(report=When.CONTENT_CHANGE, tick=Tick.TUPLE, origin=Origin.EPOCH, emit_empty=False)
+    profile = api.query(TEXTS["C-SPARQL"], overrides=overrides).profile
     assert (profile.report.when, profile.tick, profile.origin, profile.emit_empty) == (
         When.CONTENT_CHANGE,
         Tick.TUPLE,
@@ -164,7 +162,7 @@ def test_parts_of_a_profile_can_be_changed() -> None:
         False,
     )
     assert profile.report.non_empty, "what is not named stays"
-    assert api.query(TEXTS["C-SPARQL"], habits=Habits(every=5)).profile.report.when is When.PERIODIC
+    assert api.query(TEXTS["C-SPARQL"], overrides=ProfileOverrides(every=5)).profile.report.when is When.PERIODIC
 
 
 def test_a_missing_stream_of_several_is_named(streams: dict[str, str]) -> None:

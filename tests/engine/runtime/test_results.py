@@ -22,7 +22,7 @@ from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.runtime.reports import Report
-from hydrograph.runtime.results import FORMATS, Answers, write_answers
+from hydrograph.runtime.result_formats import FORMATS, QueryResults, write_answers
 from hydrograph.streams.sources import events_as_arrow, open_stream
 
 HOSTILE = ["", "a,b", 'say "hi"', "two\nlines", "\r", "\t", "</literal>&amp;", "é漢😀", "\\", " x "]
@@ -33,7 +33,7 @@ TERMS = [
     "<http://example.org/a?b=c&d>",
     "_:b0",
 ]
-ROWS = Answers(
+ROWS = QueryResults(
     "q",
     Select((Variable("a"), Variable("b"))),
     ("a", "b"),
@@ -44,7 +44,7 @@ ROWS = Answers(
     ],
 )
 SUBJECT = ("subject", "predicate", "object")
-TRIPLES = Answers(
+TRIPLES = QueryResults(
     "q",
     Construct(()),
     SUBJECT,
@@ -54,7 +54,7 @@ TRIPLES = Answers(
         Report(15, 10, 15, SUBJECT, (("<urn:s>", "<urn:p>", '"1"'),)),
     ],
 )
-TRUTHS = Answers(
+TRUTHS = QueryResults(
     "q",
     Ask(),
     ("boolean",),
@@ -70,13 +70,13 @@ W3C = {
 }
 
 
-def written(answers: Answers, format_: str) -> bytes:
+def written(answers: QueryResults, format_: str) -> bytes:
     out = io.BytesIO()
     write_answers(answers, format_, out)
     return out.getvalue()
 
 
-def documents(answers: Answers, format_: str, directory: Path) -> dict[str, bytes]:
+def documents(answers: QueryResults, format_: str, directory: Path) -> dict[str, bytes]:
     write_answers(answers, format_, f"{directory}/out/")
     return {file.name: file.read_bytes() for file in sorted((directory / "out").iterdir())}
 
@@ -197,7 +197,7 @@ def test_n_triples(tmp_path: Path) -> None:
 def test_graphs_of_construct(tmp_path: Path) -> None:
     names = (*SUBJECT, "graph")
     reports = [Report(5, 0, 5, names, (("<urn:s>", "<urn:p>", "_:b", "<urn:g>"), ("<urn:s>", "<urn:p>", "_:b", None)))]
-    answers = Answers("q", Construct(()), names, reports)
+    answers = QueryResults("q", Construct(()), names, reports)
     for format_, reader in (("trig", ox.RdfFormat.TRIG), ("nquads", ox.RdfFormat.N_QUADS)):
         (tmp_path / format_).mkdir()
         (text,) = documents(answers, format_, tmp_path / format_).values()
@@ -209,7 +209,7 @@ def test_graphs_of_construct(tmp_path: Path) -> None:
 
 def test_reports_at_one_instant_get_documents_of_their_own(tmp_path: Path) -> None:
     reports = [Report(5, None, None, ("a",), (("<urn:x>",),)) for _ in range(3)]
-    found = documents(Answers("q", Select((Variable("a"),)), ("a",), reports), "csv", tmp_path)
+    found = documents(QueryResults("q", Select((Variable("a"),)), ("a",), reports), "csv", tmp_path)
     assert list(found) == ["5.csv", "5_0001.csv", "5_0002.csv"]
 
 
@@ -218,17 +218,17 @@ def test_reports_at_one_instant_get_documents_of_their_own(tmp_path: Path) -> No
     [
         (ROWS, "trig", "holds triples, as CONSTRUCT gives them; for this query choose json, srj, csv, tsv, srx"),
         (TRIPLES, "srx", "for triples choose nt, tnt, nquads, trig, messages"),
-        (Answers("q", Describe(()), SUBJECT, []), "srj", "for triples choose"),
+        (QueryResults("q", Describe(()), SUBJECT, []), "srj", "for triples choose"),
         (ROWS, "xls", "no result format named 'xls'; formats: json, srj"),
     ],
 )
-def test_wrong_formats(answers: Answers, format_: str, words: str) -> None:
+def test_wrong_formats(answers: QueryResults, format_: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         written(answers, format_)
 
 
 def test_what_xml_can_not_hold() -> None:
-    answers = Answers("q", Select((Variable("a"),)), ("a",), [Report(5, 0, 5, ("a",), (('"\x00"',),))])
+    answers = QueryResults("q", Select((Variable("a"),)), ("a",), [Report(5, 0, 5, ("a",), (('"\x00"',),))])
     with pytest.raises(DataError, match="U\\+0000, which XML can not hold; choose srj"):
         written(answers, "srx")
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import hydrograph
 from hydrograph.errors import DataError
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.digest import digest
+from hydrograph.runtime.reports import digest
 from hydrograph.streams.formats.tnt_glance import glance
 
 STREAM = "http://example.org/s"
@@ -74,7 +74,7 @@ def test_one_pass_gives_the_reports_of_the_local_placement(spark: SparkSession, 
             with query.over({STREAM: path}, placement="spark", session=spark) as run:
                 assert list(run.reports()) == expected, name
                 assert list(run.digests()) == [digest(report) for report in expected], name
-                assert (run._bounds[Iri(STREAM)].found is None) == (name not in surprised), name
+                assert (run.bounds[Iri(STREAM)].found is None) == (name not in surprised), name
 
 
 @pytest.mark.spark

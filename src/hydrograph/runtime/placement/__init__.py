@@ -17,29 +17,15 @@ Contract, in the order of calls:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
-from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.compile.printers import Target
 from hydrograph.compile.program import Program
-from hydrograph.errors import UsageError
-from hydrograph.rdf.encoding import encode
-from hydrograph.rdf.terms import Iri
-from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime.placement.executor import PreparedProgram
-from hydrograph.streams.sources import Bounds, RecordedStream
-from hydrograph.streams.static import StaticGraphs
-from hydrograph.temporal import Instant
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 Parameters = Mapping[str, int | str]
 

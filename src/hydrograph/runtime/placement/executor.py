@@ -9,7 +9,16 @@ from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
-from hydrograph.compile.program import MAX_ROUNDS, Fixpoint, Materialize, Let, Program, select_all, static_steps, with_steps
+from hydrograph.compile.program import (
+    MAX_ROUNDS,
+    Fixpoint,
+    Let,
+    Materialize,
+    Program,
+    select_all,
+    static_steps,
+    with_steps,
+)
 from hydrograph.errors import RunError
 
 Rows = TypeVar("Rows")
