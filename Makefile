@@ -67,10 +67,10 @@ test-faults: $(READY) ## kill live queries at every point of a batch, fill disks
 	@$(BIN)/python -m tests.support.faults --kills $(or $(KILLS),10)
 
 bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run
-	@$(BIN)/python -m hydrograph_gauge.live_load --seconds $(or $(SECONDS),60)
+	@$(BIN)/python -m hydrograph_gauge.measure.live_latency --seconds $(or $(SECONDS),60)
 
 bench-load: $(READY) ## put four live queries under load and judge every answer; SECONDS=NUMBER, PLACEMENT=local|spark
-	@$(BIN)/python -m hydrograph_gauge.live_load.sustained --seconds $(or $(SECONDS),1800) --placement $(or $(PLACEMENT),local)
+	@$(BIN)/python -m hydrograph_gauge.measure.sustained_load --seconds $(or $(SECONDS),1800) --placement $(or $(PLACEMENT),local)
 
 check: $(READY) ## formatting, lint, types, the direction of imports and the vocabulary
 	$(BIN)/ruff format --check .
@@ -93,7 +93,7 @@ lock: ## resolve the dependencies again and write the lock files
 	$(COMPILE) --group java --output-file requirements-java.lock
 
 bench-replay: $(READY) ## measure how fast recorded streams are answered
-	@$(BIN)/python -m hydrograph_gauge.replay_speed
+	@$(BIN)/python -m hydrograph_gauge.measure.replay_speed
 
 bench-papers: $(READY) ## judge every window of every workload of the papers on Hydrograph
 	@$(BIN)/python -m hydrograph_gauge.experiments $(if $(PAPERS),$(PAPERS),papers)

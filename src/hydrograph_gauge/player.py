@@ -10,11 +10,13 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Instant
 from hydrograph.windows.stream import Element
+
+Item = TypeVar("Item")
 
 
 class Pace(Protocol):
@@ -139,6 +141,13 @@ def schedule(streams: Mapping[Iri, Sequence[Element]], paces: Mapping[Iri, Pace]
     yield from (handed for *_, handed in heapq.merge(*lists, key=lambda each: each[:3]))
 
 
+def pace(items: Iterable[Item], due: Callable[[Item], float], clock: Clock) -> Iterator[tuple[Item, float]]:
+    """Yield each item when it is due, with the time at which it really was; times are milliseconds of the clock."""
+    for item in items:
+        clock.wait(due(item))
+        yield item, clock.now()
+
+
 def play(
     streams: Mapping[Iri, Sequence[Element]],
     paces: Mapping[Iri, Pace],
@@ -152,9 +161,7 @@ def play(
     Whoever wants to know what was handed over before it failed gives the list to write to.
     """
     played = [] if played is None else played
-    for each in schedule(streams, paces):
-        clock.wait(each.due)
-        at = clock.now()
+    for each, at in pace(schedule(streams, paces), lambda handed: handed.due, clock):
         hand_over(each.stream, each.element)
         played.append(Handed(each.stream, each.element, each.due, at))
     return played

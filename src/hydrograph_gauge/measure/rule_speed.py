@@ -17,9 +17,9 @@ from hydrograph.errors import MismatchError
 from hydrograph.language import parse
 from hydrograph.optimizer import RULES, Rule
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.replay.replay import Data
 from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.plan import plan
+from hydrograph.runtime.replay.replay import Data
 from hydrograph.runtime.replay.run import Options, Run
 from hydrograph.runtime.reports import ReportDigest
 from hydrograph.runtime.session import spark_session

@@ -1,6 +1,7 @@
-"""How fast content change is reported: `python -m hydrograph_gauge.changes` prints triples a second on Spark.
+"""Speed of replay with reports on content change.
 
-Every element is an instant of its own, as CQELS has it; the stream carries so many of them for each second of its time.
+`python -m hydrograph_gauge.measure.content_change_speed` prints triples a second. Every element is an instant of its
+own, as in CQELS.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ QUERIES = {
 
 
 def write_readings(path: Path, rate: int, seconds: int) -> None:
-    """Write `rate` elements of one triple for each second of event time, the same for the same numbers."""
+    """Write `rate` elements of one triple for each second of event time; the same arguments give the same file."""
     rng = Random(rate)
     with path.open("w", encoding="utf-8") as file:
         for number in range(rate * seconds):
@@ -41,7 +42,7 @@ def write_readings(path: Path, rate: int, seconds: int) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure each query over a Parquet recording, the first one twice: Spark is slow at first."""
-    parser = argparse.ArgumentParser(prog="python -m hydrograph_gauge.changes", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=int, default=10_000, help="elements for each second of event time")
     parser.add_argument("--seconds", type=int, default=60, help="seconds of event time")
     parser.add_argument("--placement", default="spark", choices=["spark", "local"])

@@ -1,6 +1,7 @@
-"""What a live query needs beside the driver: bytes of the process for each row of its windows, while they fill up.
+"""Memory of a live query: bytes of the process per row of its windows, while they fill up.
 
-`python -m hydrograph_gauge.live_load.memory_per_row join aggregate` prints a line for each; `auto` moves queries to Spark by it.
+`python -m hydrograph_gauge.measure.memory_per_row join aggregate` prints a line for each query. The placement `auto`
+moves queries to Spark by these figures.
 """
 
 from __future__ import annotations
@@ -12,58 +13,59 @@ import pyarrow as pa
 
 from hydrograph import api
 from hydrograph.live.driver.placement_policy import state_bytes
-from hydrograph.live.step.input_batch import Arrival, partition_of
-from hydrograph.live.step.records import Record
+from hydrograph.live.evaluate.choose import EvaluationChoice
+from hydrograph.live.step.input_batch import InputBatch, partition_of
+from hydrograph.live.step.records import QueryRecord, QuerySpec
 from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import Registered, Stepper
+from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
 from hydrograph.streams.static import StaticGraphs
-from hydrograph_gauge.live_load.load import QUERIES, STREAM, slices
+from hydrograph_gauge.measure.load import QUERIES, STREAM, make_slices
 
 _RATE = 10_000
 _MILLISECONDS = 16_000
-_LOOK = 2_000
-"""Milliseconds of the stream between two looks."""
+_SAMPLE = 2_000
+"""Milliseconds of the stream between two samples."""
 
 
 def _received(events: pa.Table) -> pa.Table:
-    """Return rows as a source gives them: with memory of their own."""
+    """Return a copy of the rows in memory of its own, as a source returns them."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, events.schema) as writer:
         writer.write_table(events)
     return pa.ipc.open_stream(sink.getvalue().to_pybytes()).read_all()
 
 
-def measured(query: str) -> list[tuple[int, int, int, int]]:
-    """Fill a window of twenty seconds; return its rows, kept rows, their own bytes and the most of the process."""
+def measure_memory(query: str) -> list[tuple[int, int, int, int]]:
+    """Fill a window of 20 s; return samples of its rows, kept rows, bytes of both, and peak memory of the process."""
     parsed = api.query(QUERIES[query].replace("RANGE 5s", "RANGE 20s"))
     planned = plan(parsed.algebra, parsed.profile, 0)
     stream, process = Iri(STREAM), psutil.Process()
-    found = []
+    samples = []
     with Local(2, small=True) as placed:
-        registered = Registered(name=query, plan=planned, partitions=(partition_of(stream),))
-        stepper = Stepper(registered, StaticGraphs(), placed)
-        state, record, at, most = State(), Record(), 0, 0
-        for part in slices(_RATE, _MILLISECONDS, passing=True):
-            arrivals = [Arrival(stream, _received(part.events), at, at + part.events.num_rows)]
+        registered = QuerySpec(name=query, plan=planned, partitions=(partition_of(stream),))
+        stepper = Stepper(registered, StaticGraphs(), EvaluationChoice(placed))
+        state, record, at, most = State(), QueryRecord(), 0, 0
+        for part in make_slices(_RATE, _MILLISECONDS, passing=True):
+            arrivals = [InputBatch(stream, _received(part.events), at, at + part.events.num_rows)]
             at += part.events.num_rows
             decision = stepper.decide(state, arrivals, record)
             state, _, record = stepper.work(state, arrivals, record, decision)
             most = max(most, process.memory_info().rss)
-            if part.start % _LOOK == _LOOK // 2:
-                found.append((state.size, stepper.kept_rows, state_bytes(state), most))
+            if part.start % _SAMPLE == _SAMPLE // 2:
+                samples.append((state.size, stepper.evaluation.kept_rows, state_bytes(state), most))
                 most = 0
-    return found
+    return samples
 
 
 @click.command()
 @click.argument("queries", nargs=-1, type=click.Choice([*QUERIES]))
 def main(queries: tuple[str, ...]) -> None:
-    """Print what each query needs for a row of its windows."""
+    """Print the memory that each query needs per row of its windows."""
     for query in queries:
-        rows, kept, own, most = np.array(measured(query)[1:], float).T
+        rows, kept, own, most = np.array(measure_memory(query)[1:], float).T
         slope, bytes_each = (np.polyfit(rows, values, 1)[0] for values in (most, own))
         times, beside = slope / bytes_each, kept[-1] / rows[-1]
         click.echo(

@@ -1,7 +1,7 @@
-"""The stream of the speed gate: observations of sensors (a star) and a social network (a chain of recurring keys).
+"""Generated stream of the replay benchmark: observations of sensors (a star) and a social network (a chain).
 
 10,000 triples a second of event time. Subjects and objects of the social triples recur all the time, whole triples only
-after 12 s, so that an engine which does not count repeats is right as well. Row i depends on i alone.
+after 12 s, so an engine that does not count repeats is right as well. Row i depends on i alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ QUERIES = {
     "group": "SELECT ?s (COUNT(?v) AS ?n) (AVG(?v) AS ?m) {window} { ?o :by ?s . ?o :value ?v } } GROUP BY ?s",
     "static": "SELECT ?a ?b ?age {window} { ?a :follows ?b } ?b :livesIn :city7 . ?b :age ?age }",
 }
-"""The five queries; `{window}` stands for what comes before the window's patterns."""
+"""The five queries; `{window}` is replaced by what precedes the window's patterns."""
 _PREFIX = f"PREFIX : <{NAMESPACE}>\n"
 
 
