@@ -14,22 +14,22 @@ from hydrograph_gauge.report.document import (
     Series,
     Table,
 )
-from hydrograph_gauge.report.gather import collect
-from hydrograph_gauge.results import (
+from hydrograph_gauge.report.run_data import collect_records
+from hydrograph_gauge.run_records import (
     Key,
-    Origin,
-    Outcome,
+    OutcomeRecord,
+    Provenance,
     Record,
     Setting,
-    Window,
+    WindowRecord,
 )
 
 Kind = TypeVar("Kind")
-BARE = Origin(experiment="e", started="2026-01-01T00:00:00Z", seed=1)
+BARE = Provenance(experiment="e", started="2026-01-01T00:00:00Z", seed=1)
 
 
-def shown(records: Iterable[Record], origin: Origin = BARE) -> Document:
-    return document([collect(origin, records)])
+def shown(records: Iterable[Record], origin: Provenance = BARE) -> Document:
+    return document([collect_records(origin, records)])
 
 
 def section(page: Document, title: str) -> Section:
@@ -65,10 +65,10 @@ def key(engine: str = "a", query: str = "q1", test: str = "t", repetition: int =
     return Key(test=test, engine=engine, query=query, repetition=repetition, settings=settings)
 
 
-def outcome(at: Key, verdict: str = "ok", phase: str = "execution", **more: object) -> Outcome:
-    return Outcome.model_validate({"key": at, "verdict": verdict, "phase": phase, **more})
+def outcome(at: Key, verdict: str = "ok", phase: str = "execution", **more: object) -> OutcomeRecord:
+    return OutcomeRecord.model_validate({"key": at, "verdict": verdict, "phase": phase, **more})
 
 
-def window(at: Key, t: int, expected: int = 1, actual: int = 1, hits: int = 1, **more: object) -> Window:
+def window(at: Key, t: int, expected: int = 1, actual: int = 1, hits: int = 1, **more: object) -> WindowRecord:
     shares = {"precision": hits / actual if actual else 1, "recall": hits / expected if expected else 1}
-    return Window.model_validate({"key": at, "t": t, "expected": expected, "actual": actual, **shares, **more})
+    return WindowRecord.model_validate({"key": at, "t": t, "expected": expected, "actual": actual, **shares, **more})

@@ -165,7 +165,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
+class BoxSeries:
     """The boxes of one series, one for each group."""
 
     name: str
@@ -178,7 +178,7 @@ class BoxPanel:
     """A plot of boxes for one measure."""
 
     y: Axis
-    series: tuple[Boxes, ...]
+    series: tuple[BoxSeries, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class BoxPlot:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class BorderSpan:
     """A window as it was expected and as an engine used it."""
 
     label: str
@@ -208,12 +208,12 @@ class Spans:
 
     caption: str
     x: Axis
-    spans: tuple[Span, ...]
+    spans: tuple[BorderSpan, ...]
     kind: Literal["spans"] = "spans"
 
 
 @dataclass(frozen=True, slots=True)
-class Guilty:
+class BlamedRow:
     """A row that is missing or too much, and the triples that make it."""
 
     row: tuple[str | None, ...]
@@ -226,8 +226,8 @@ class WrongWindow:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    missing: tuple[Guilty, ...]
-    extra: tuple[Guilty, ...]
+    missing: tuple[BlamedRow, ...]
+    extra: tuple[BlamedRow, ...]
     missing_count: int
     extra_count: int
 
@@ -299,7 +299,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """All that is shown of one run."""
 
     title: str
@@ -314,15 +314,15 @@ class Document:
     """A page: one part for each run."""
 
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[RunPart, ...]
 
 
-def several(blocks: Sequence[Block | None]) -> tuple[Block, ...]:
+def drop_missing(blocks: Sequence[Block | None]) -> tuple[Block, ...]:
     """Return the blocks that there are."""
     return tuple(block for block in blocks if block is not None)
 
 
 def section(title: str, *blocks: Block | None) -> Section | None:
     """Return a section of the blocks that there are; None without any that shows data."""
-    found = several(blocks)
+    found = drop_missing(blocks)
     return Section(title, found) if any(not isinstance(block, Text) for block in found) else None

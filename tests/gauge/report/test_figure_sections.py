@@ -9,13 +9,13 @@ from hydrograph_gauge.report.document import (
     Lines,
     Table,
 )
-from hydrograph_gauge.results import (
-    Excluded,
+from hydrograph_gauge.run_records import (
+    ExclusionRecord,
     Key,
-    Mismatch,
-    QueryFacts,
+    MismatchRecord,
+    QueryRecord,
     Record,
-    Sampled,
+    SampleRecord,
     Setting,
 )
 from tests.support.pages import BARE, blocks, key, outcome, points, rows, section, shown, titles, window
@@ -29,7 +29,7 @@ def test_latency_is_sorted_by_query_with_a_panel_for_each_rate_and_without_exclu
                 for query, value in (("q1", 3), ("q2", 1), ("q3", 2), ("q4", 9))
                 for rate in (1000, 100)
             ),
-            Excluded(test="t", query="q4", why="no results"),
+            ExclusionRecord(test="t", query="q4", why="no results"),
         ]
     )
     (chart,) = blocks(section(page, "Latency").blocks, Dots)
@@ -48,7 +48,7 @@ def test_latency_by_groups_of_queries() -> None:
     ]
     records: list[Record] = []
     for number, found in enumerate(features, start=1):
-        records.append(QueryFacts(test="t", query=f"q{number}", text="", features=found))
+        records.append(QueryRecord(test="t", query=f"q{number}", text="", features=found))
         records.append(outcome(key(query=f"q{number}"), delay_median=number * 10))
     tables = {t.caption.split(":")[0]: t for t in blocks(section(shown(records), "Latency").blocks, Table)}
     named = {name: [c.name for c in table.columns[2:]] for name, table in tables.items()}
@@ -90,12 +90,12 @@ def test_static_size_in_triples_where_what_is_swept_makes_it() -> None:
 
 
 def test_copies_of_a_query_are_one_query_with_their_mean() -> None:
-    records: list[Record] = [QueryFacts(test="many", query="q3/1", text="T")]
+    records: list[Record] = [QueryRecord(test="many", query="q3/1", text="T")]
     for copies in (1, 2):
         for number in range(1, copies + 1):
             at = key("a", f"q3/{number}", test="many", copies=copies)
             records += [window(at, 1000), outcome(at, executions_rate=10 * number / copies)]
-            records += [Sampled(key=at, at=n, memory=1, cpu=0, threads=1) for n in range(3)]
+            records += [SampleRecord(key=at, at=n, memory=1, cpu=0, threads=1) for n in range(3)]
     page = shown(records)
     (chart,) = blocks(section(page, "Scaling").blocks, Lines)
     assert points(chart.panels[0].series[0]) == ((1, 10), (2, 7.5))
@@ -115,7 +115,7 @@ def test_arrival_of_the_last_result() -> None:
 def test_memory_and_processor_of_all_engines_together() -> None:
     page = shown(
         [
-            *(Sampled(key=key(e), at=n, memory=100 * n, cpu=n * 0.5, threads=3) for e in "ab" for n in range(3)),
+            *(SampleRecord(key=key(e), at=n, memory=100 * n, cpu=n * 0.5, threads=3) for e in "ab" for n in range(3)),
             *(outcome(key(e), memory_peak=200, memory_slope=1.5, cpu=1) for e in "ab"),
         ]
     )
@@ -184,7 +184,7 @@ def test_published_rows_speak_of_groups_of_queries_too() -> None:
     for query, kind, delay in (("q1", "pure", 40), ("q2", "hybrid", 60), ("q3", "hybrid", 80)):
         for test in ("latency at 10000/s", "sliding"):
             features = {"kind": kind, "cardinality": 400 if delay < 80 else 700}
-            records.append(QueryFacts(test=test, query=query, text="", variables=("x",), features=features))
+            records.append(QueryRecord(test=test, query=query, text="", variables=("x",), features=features))
         records.append(outcome(key("a", query, test="latency at 10000/s"), delay_median=delay))
         records.append(outcome(key("a", query, test="sliding"), "ok" if delay < 80 else "wrong"))
     latency, failed = blocks(section(shown(records, origin), "Published figures").blocks, Table)
@@ -208,7 +208,7 @@ def test_every_published_row_of_stream_watdiv_finds_its_figures_and_both_rates_s
         ):
             features: dict[str, Setting] = {"kind": kind, "shape": shape, "cardinality": 450 * (number + 1)}
             features["f-TP deviation"] = number / 10
-            facts = QueryFacts(test=test.name, query=f"q{number}", text="", variables=("x",), features=features)
+            facts = QueryRecord(test=test.name, query=f"q{number}", text="", variables=("x",), features=features)
             delay = 100.0 * place + number if test.play.pace == "event-time" else None
             asked = Key(test=test.name, engine="a", query=f"q{number}", settings=test.settings)
             records += [facts, outcome(asked, delay_median=delay)]
@@ -231,7 +231,7 @@ def test_published_mismatch_stands_next_to_that_of_all_pairs() -> None:
     for one, other, value in (("a", "b", 0.5), ("b", "a", 0.25)):
         settings = {"rate": 100}
         records.append(
-            Mismatch(test="t", query="q1", settings=settings, one=one, other=other, value=value, comparable=False)
+            MismatchRecord(test="t", query="q1", settings=settings, one=one, other=other, value=value, comparable=False)
         )
     (table,) = blocks(section(shown(records, origin), "Published figures").blocks, Table)
     assert [column.name for column in table.columns] == ["", "CQELS, not C-SPARQL", "a, not b", "b, not a"]

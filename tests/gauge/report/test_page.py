@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph_gauge.report import build
-from hydrograph_gauge.report.document import Document, Part, Section, Text
+from hydrograph_gauge.report.document import Document, RunPart, Section, Text
 from hydrograph_gauge.report.page import data, render
-from hydrograph_gauge.results import Key, Outcome, Record, Window
+from hydrograph_gauge.run_records import Key, OutcomeRecord, Record, WindowRecord
 from tests.support.gauge_runs import HOSTILE, hostile_records, origin, records, write
 
 
 @given(st.text())
 def test_data_stands_in_its_element_whatever_it_holds(text: str) -> None:
-    found = data(Document(text, (Part(text, text, (text,), (Section(text, (Text(text),)),)),)))
+    found = data(Document(text, (RunPart(text, text, (text,), (Section(text, (Text(text),)),)),)))
     assert not set(found) & set("<>&\u2028\u2029\0")
     assert found.isascii()
     assert json.loads(found)["parts"][0]["sections"][0]["blocks"][0]["text"] == text
@@ -61,10 +61,12 @@ def test_a_large_run_makes_a_page_that_can_be_opened(tmp_path: Path) -> None:
             for engine in ("a", "b"):
                 key = Key(test="t", engine=engine, query=f"q{query}")
                 found += [
-                    Window(key=key, t=n * 1000, expected=9, actual=9, precision=1, recall=n % 2, delay=1 / (n + 3))
+                    WindowRecord(
+                        key=key, t=n * 1000, expected=9, actual=9, precision=1, recall=n % 2, delay=1 / (n + 3)
+                    )
                     for n in range(500)
                 ]
-                found.append(Outcome(key=key, verdict="wrong", phase="execution", windows=500))
+                found.append(OutcomeRecord(key=key, verdict="wrong", phase="execution", windows=500))
         return found
 
     folder = write(tmp_path / "run", origin(), iter(large()))

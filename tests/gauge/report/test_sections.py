@@ -11,14 +11,14 @@ from hydrograph_gauge.report.document import (
     Table,
     Wrong,
 )
-from hydrograph_gauge.report.gather import collect
-from hydrograph_gauge.results import (
-    Absent,
-    Excluded,
-    Functional,
-    Held,
-    Mismatch,
-    QueryFacts,
+from hydrograph_gauge.report.run_data import collect_records
+from hydrograph_gauge.run_records import (
+    ExclusionRecord,
+    FunctionalRecord,
+    MaxRateRecord,
+    MismatchRecord,
+    MissingEngineRecord,
+    QueryRecord,
 )
 from tests.support.pages import BARE, blocks, key, outcome, rows, section, shown, titles, window
 
@@ -97,7 +97,7 @@ def test_total_valid_and_successful_queries() -> None:
             outcome(key("b", "q1"), non_empty=2),
             outcome(key("b", "q2"), non_empty=1),
             outcome(key("b", "q3"), "crash", "registration"),
-            Excluded(test="t", query="q2", why="a: wrong"),
+            ExclusionRecord(test="t", query="q2", why="a: wrong"),
         ]
     )
     totals, excluded = blocks(section(page, "Queries answered").blocks, Table)
@@ -108,8 +108,8 @@ def test_total_valid_and_successful_queries() -> None:
 def test_engines_that_were_not_there_are_listed_unless_they_were_asked_after_all() -> None:
     page = shown(
         [
-            Absent(test="t", engine="b", why="no node"),
-            Absent(test="t", engine="c", why="no java"),
+            MissingEngineRecord(test="t", engine="b", why="no node"),
+            MissingEngineRecord(test="t", engine="c", why="no java"),
             outcome(key("a", "q1"), non_empty=2),
             outcome(key("c", "q1"), non_empty=2),
         ]
@@ -137,9 +137,9 @@ def test_failures_are_counted_by_cause_and_cited_by_word() -> None:
 def test_functional_tests_as_a_matrix() -> None:
     page = shown(
         [
-            Functional(engine="a", group="R2S", name="istream", passed=True),
-            Functional(engine="b", group="R2S", name="istream", passed=False, words="2 rows too many"),
-            Functional(engine="c", group="R2S", name="istream", passed=None),
+            FunctionalRecord(engine="a", group="R2S", name="istream", passed=True),
+            FunctionalRecord(engine="b", group="R2S", name="istream", passed=False, words="2 rows too many"),
+            FunctionalRecord(engine="c", group="R2S", name="istream", passed=None),
         ]
     )
     numbers, tests, words = blocks(section(page, "Functionality").blocks, Table)
@@ -153,8 +153,8 @@ def test_output_sizes_and_mismatch_both_ways() -> None:
         [
             outcome(key("a"), output=68),
             outcome(key("b"), output=604),
-            Mismatch(test="t", query="q1", one="a", other="b", value=0.0147, comparable=True),
-            Mismatch(test="t", query="q1", one="b", other="a", value=0.0, comparable=True),
+            MismatchRecord(test="t", query="q1", one="a", other="b", value=0.0147, comparable=True),
+            MismatchRecord(test="t", query="q1", one="b", other="a", value=0.0, comparable=True),
         ]
     )
     (table,) = blocks(section(page, "Output sizes and mismatch").blocks, Table)
@@ -166,8 +166,8 @@ def test_executions_a_second_and_rates_that_were_held() -> None:
         [
             outcome(key("a"), executions_rate=24122),
             outcome(key("b"), executions_rate=10),
-            Mismatch(test="t", query="q1", one="a", other="b", value=0.5, comparable=False),
-            Held(key=key("a"), rate=800, tried=((800, True), (1600, False), (1000, False)), why="delay grows"),
+            MismatchRecord(test="t", query="q1", one="a", other="b", value=0.5, comparable=False),
+            MaxRateRecord(key=key("a"), rate=800, tried=((800, True), (1600, False), (1000, False)), why="delay grows"),
         ]
     )
     (chart,) = blocks(section(page, "Throughput").blocks, Dots)
@@ -180,7 +180,7 @@ def test_executions_a_second_and_rates_that_were_held() -> None:
 
 
 def test_queries_are_shown_with_features_and_texts() -> None:
-    facts = QueryFacts(test="t", query="q1", text="A", texts={"e": "B"}, variables=("x",), features={"patterns": 2})
+    facts = QueryRecord(test="t", query="q1", text="A", texts={"e": "B"}, variables=("x",), features={"patterns": 2})
     found = section(shown([facts, facts.model_copy(update={"test": "u"})]), "Queries")
     (table,) = blocks(found.blocks, Table)
     (texts,) = blocks(found.blocks, Queries)
@@ -201,6 +201,8 @@ def test_the_seeds_of_tests_are_shown_where_they_differ() -> None:
 
 
 def test_several_runs_become_parts() -> None:
-    page = document([collect(BARE, [outcome(key())]), collect(BARE.model_copy(update={"title": "Second"}), [])])
+    page = document(
+        [collect_records(BARE, [outcome(key())]), collect_records(BARE.model_copy(update={"title": "Second"}), [])]
+    )
     assert [part.title for part in page.parts] == ["e", "Second"]
     assert page.title == "2 experiments"

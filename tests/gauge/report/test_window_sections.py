@@ -9,11 +9,11 @@ from hydrograph_gauge.report.document import (
     Spans,
     Wrong,
 )
-from hydrograph_gauge.report.gather import KEPT_BY_GROUP
+from hydrograph_gauge.report.run_data import KEPT_BY_GROUP
 from hydrograph_gauge.report.sections import wrong as wrong_section
-from hydrograph_gauge.results import (
-    Blame,
-    QueryFacts,
+from hydrograph_gauge.run_records import (
+    QueryRecord,
+    RowExplanation,
 )
 from tests.support.pages import blocks, key, outcome, points, section, shown, window
 
@@ -75,8 +75,8 @@ def test_long_series_are_thinned_but_a_wrong_window_stays_visible() -> None:
 
 
 def test_a_wrong_window_shows_its_guilty_rows_and_triples() -> None:
-    facts = QueryFacts(test="t", query="q1", text="SELECT", texts={"a": "REGISTER"}, variables=("x", "y"))
-    blame = Blame(row=("<urn:a>", None), triples=("<urn:a> <urn:b> <urn:c> .",))
+    facts = QueryRecord(test="t", query="q1", text="SELECT", texts={"a": "REGISTER"}, variables=("x", "y"))
+    blame = RowExplanation(row=("<urn:a>", None), triples=("<urn:a> <urn:b> <urn:c> .",))
     wrong = window(key(), 5000, 3, 1, 1, open=0, close=5000, missing=(blame,), delay=3)
     page = shown([facts, wrong, outcome(key(), "wrong")])
     (found,) = blocks(section(page, "Wrong windows").blocks, Wrong)
@@ -89,7 +89,7 @@ def test_a_wrong_window_shows_its_guilty_rows_and_triples() -> None:
 
 
 def test_details_are_limited_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    blame = Blame(row=("x" * 5000,), triples=("y" * 90,) * 90)
+    blame = RowExplanation(row=("x" * 5000,), triples=("y" * 90,) * 90)
     windows = [window(key(query=q), n, hits=0, missing=(blame,) * 50) for q in ("q1", "q2") for n in range(100)]
     page = shown([*windows, outcome(key(), "wrong")])
     text, found = section(page, "Wrong windows").blocks

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from hydrograph_gauge.report.document import Cell, Column, Section, Table, Value, section
-from hydrograph_gauge.report.gather import Run
+from hydrograph_gauge.report.run_data import RunData
 from hydrograph_gauge.report.sections.measures import cut
-from hydrograph_gauge.results import Functional
+from hydrograph_gauge.run_records import FunctionalRecord
 
 _PASSED = Cell("\N{CHECK MARK}", "passed", "right")
 _FAILED = Cell("F", "failed", "wrong")
 _CANNOT = Cell("U", "can not be asked", "unsupported")
 
 
-def functional(run: Run) -> Section | None:
+def show_functional(run: RunData) -> Section | None:
     """Return the numbers by group, and every test that some engine did not pass; all tests where they are few."""
     if not run.functional:
         return None
     return section("Functionality", _groups(run), *_tests(run))
 
 
-def _groups(run: Run) -> Table:
+def _groups(run: RunData) -> Table:
     engines = list(dict.fromkeys(each.engine for each in run.functional))
-    groups = list(dict.fromkeys(each.group for each in run.functional))
-    rows: list[tuple[Value, ...]] = []
-    for group in groups:
-        row: list[Value] = [group]
-        for engine in engines:
-            found = [each for each in run.functional if (each.engine, each.group) == (engine, group)]
-            row += [sum(each.passed is True for each in found), sum(each.passed is not None for each in found)]
-        rows.append(tuple(row))
-    columns = [Column(name, "count", group=engine) for engine in engines for name in ("passed", "of")]
+    counts: dict[str, Counter[tuple[str, str]]] = {}
+    for each in run.functional:
+        of = counts.setdefault(each.group, Counter())
+        of[each.engine, "passed"] += each.passed is True
+        of[each.engine, "of"] += each.passed is not None
+    columns = [(engine, name) for engine in engines for name in ("passed", "of")]
     return Table(
-        "Functional tests passed by each engine, by group, of those that it can be asked.",
-        (Column("group"), *columns),
-        tuple(rows),
+        "Functional tests passed by each engine, by group, of those that it supports.",
+        (Column("group"), *(Column(name, "count", group=engine) for engine, name in columns)),
+        tuple((group, *(of[column] for column in columns)) for group, of in counts.items()),
     )
 
 
-def _tests(run: Run) -> Iterator[Table]:
-    by_test: dict[tuple[str, str], dict[str, Functional]] = {}
+def _tests(run: RunData) -> Iterator[Table]:
+    by_test: dict[tuple[str, str], dict[str, FunctionalRecord]] = {}
     for each in run.functional:
         by_test.setdefault((each.group, each.name), {})[each.engine] = each
     engines = list(dict.fromkeys(each.engine for each in run.functional))
@@ -69,7 +67,7 @@ def _tests(run: Run) -> Iterator[Table]:
         )
 
 
-def _cell(found: Functional | None) -> Cell:
+def _cell(found: FunctionalRecord | None) -> Cell:
     if found is None:
         return Cell("", "not asked", "off")
     plain = _CANNOT if found.passed is None else _PASSED if found.passed else _FAILED

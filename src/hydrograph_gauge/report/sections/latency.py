@@ -21,9 +21,9 @@ from hydrograph_gauge.report.document import (
     Value,
     section,
 )
-from hydrograph_gauge.report.gather import Condition, Run, natural
-from hydrograph_gauge.report.sections.measures import is_wide, mean
-from hydrograph_gauge.results import Outcome, Setting
+from hydrograph_gauge.report.run_data import Condition, RunData, natural_key
+from hydrograph_gauge.report.sections.measures import is_wide
+from hydrograph_gauge.run_records import Setting
 
 CARDINALITIES = ((500, "low (0, 500]"), (900, "medium (500, 900]"))
 """Stream WatDiv's classes of result cardinality; what is above the last is high."""
@@ -41,7 +41,7 @@ class Grouping:
     caption: str
 
 
-def latency(run: Run) -> Section | None:
+def show_latency(run: RunData) -> Section | None:
     """Return latency by query, sorted, and by groups of queries."""
     found = _latencies(run)
     if not found:
@@ -49,28 +49,17 @@ def latency(run: Run) -> Section | None:
     return section("Latency", *_by_query(run, found), *_by_group(run, found), *_by_value(run, found))
 
 
-def _latencies(run: Run) -> Latencies:
-    found = {}
-    for condition in run.conditions:
-        for query in run.queries:
-            if run.is_excluded(condition, query):
-                continue
-            values = tuple(mean(run.outcome(condition, query, engine), _median) for engine in run.engines)
-            if any(value is not None for value in values):
-                found[condition, query] = values
-    return found
+def _latencies(run: RunData) -> Latencies:
+    means = run.means("delay_median").items()
+    return {(condition, query): values for (condition, query), values in means if not run.is_excluded(condition, query)}
 
 
-def _median(outcome: Outcome) -> float | None:
-    return outcome.delay_median
-
-
-def _by_query(run: Run, found: Latencies) -> Iterator[Block]:
+def _by_query(run: RunData, found: Latencies) -> Iterator[Block]:
     """Return one chart for each test, a panel for each of its settings, all sorted by the slowest engine's mean."""
     for test in dict.fromkeys(condition.test for condition, _ in found):
         conditions = [c for c in run.conditions if c.test == test and any(each == c for each, _ in found)]
         queries = {query for condition, query in found if condition.test == test}
-        order = sorted(queries, key=lambda query: (_slowest(found, conditions, query), natural(query)))
+        order = sorted(queries, key=lambda query: (_slowest(found, conditions, query), natural_key(query)))
         panels = tuple(
             DotPanel(
                 condition.label if len(conditions) > 1 else "",
@@ -102,7 +91,7 @@ def _slowest(found: Latencies, conditions: list[Condition], query: str) -> float
     return max(known, default=0.0)
 
 
-def groupings(run: Run) -> Iterator[Grouping]:
+def groupings(run: RunData) -> Iterator[Grouping]:
     """Yield the ways in which the queries of a run are told apart."""
     yield Grouping("kind", lambda f: _text(f.get("kind")), "streams alone (pure) or static data too (hybrid)")
     yield Grouping("patterns", _patterns, "number of triple patterns")
@@ -113,7 +102,7 @@ def groupings(run: Run) -> Iterator[Grouping]:
             yield _selectivity(run, name)
 
 
-def _selectivity(run: Run, name: str) -> Grouping:
+def _selectivity(run: RunData, name: str) -> Grouping:
     """Return queries whose patterns are about equally selective, and those above the median deviation."""
     limit = median(value for facts in run.facts.values() if (value := _number(facts.features.get(name))) is not None)
 
@@ -124,7 +113,7 @@ def _selectivity(run: Run, name: str) -> Grouping:
     return Grouping(name, group, f"{name}, up to {limit:.3g} (the median query) or above")
 
 
-def _by_group(run: Run, found: Latencies) -> Iterator[Block]:
+def _by_group(run: RunData, found: Latencies) -> Iterator[Block]:
     for grouping in groupings(run):
         members: dict[str, set[str]] = {}
         values: dict[tuple[Condition, str, int], list[float]] = {}
@@ -137,7 +126,7 @@ def _by_group(run: Run, found: Latencies) -> Iterator[Block]:
             for place, value in enumerate(some):
                 if value is not None:
                     values.setdefault((condition, group, place), []).append(value)
-        groups = sorted(members, key=lambda name: (_RANK.get(name.split(" ")[0], 0), natural(name)))
+        groups = sorted(members, key=lambda name: (_RANK.get(name.split(" ")[0], 0), natural_key(name)))
         if len(groups) < 2:
             continue
         rows: list[tuple[Value, ...]] = []
@@ -162,7 +151,7 @@ _FEW = ("patterns", "streams", "degree")
 """Features with so few values that points would lie upon each other."""
 
 
-def _by_value(run: Run, found: Latencies) -> Iterator[Block]:
+def _by_value(run: RunData, found: Latencies) -> Iterator[Block]:
     """Return latency against cardinality and selectivities, a point for each query on each engine."""
     for name in _numbers(run):
         if name in _FEW or "deviation" in name:
@@ -191,7 +180,7 @@ def _by_value(run: Run, found: Latencies) -> Iterator[Block]:
                 yield Lines(f"Latency against {name}, a point for each query.", axis, tuple(panels), marks="point")
 
 
-def _numbers(run: Run) -> list[str]:
+def _numbers(run: RunData) -> list[str]:
     names = dict.fromkeys(name for facts in run.facts.values() for name in facts.features)
     return [n for n in names if any(_number(facts.features.get(n)) is not None for facts in run.facts.values())]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 
-from hydrograph_gauge.engines.verdict import Verdict
-from hydrograph_gauge.report.document import Box, Cell, Point, Tone
-from hydrograph_gauge.results import Outcome
+from hydrograph_gauge.engines.outcome import Verdict
+from hydrograph_gauge.report.document import Cell, Point, Tone
+from hydrograph_gauge.run_records import OutcomeRecord
 
 LETTERS: dict[Verdict, tuple[str, Tone]] = {
     Verdict.OK: ("\N{CHECK MARK}", "right"),
@@ -26,7 +25,7 @@ LETTERS: dict[Verdict, tuple[str, Tone]] = {
 _WORSE = {verdict: place for place, verdict in enumerate(LETTERS)}
 
 
-def verdict_of(outcome: Outcome) -> Verdict | None:
+def verdict_of(outcome: OutcomeRecord) -> Verdict | None:
     """Return the verdict, None for a word that is none of ours."""
     try:
         return Verdict(outcome.verdict)
@@ -34,12 +33,12 @@ def verdict_of(outcome: Outcome) -> Verdict | None:
         return None
 
 
-def worst(outcomes: Sequence[Outcome]) -> Outcome | None:
+def worst(outcomes: Sequence[OutcomeRecord]) -> OutcomeRecord | None:
     """Return the worst of the repetitions; an unknown verdict is worse than every known one."""
     return max(outcomes, key=lambda each: _WORSE.get(verdict_of(each) or Verdict.CRASH, len(_WORSE)), default=None)
 
 
-def verdict_cell(outcome: Outcome, *, to: str | None = None) -> Cell:
+def verdict_cell(outcome: OutcomeRecord, *, to: str | None = None) -> Cell:
     """Return the letter of a verdict; its meaning says the phase and what the engine said."""
     verdict = verdict_of(outcome)
     letter, tone = LETTERS[verdict] if verdict is not None else ("?", "off")
@@ -51,31 +50,10 @@ def verdict_cell(outcome: Outcome, *, to: str | None = None) -> Cell:
     return Cell(letter, meaning, tone, to)
 
 
-def legend(outcomes: Iterable[Outcome]) -> tuple[Cell, ...]:
+def legend(outcomes: Iterable[OutcomeRecord]) -> tuple[Cell, ...]:
     """Return the letters that were used, with their meanings."""
     used = {verdict_of(outcome) for outcome in outcomes}
     return tuple(Cell(letter, verdict.value, tone) for verdict, (letter, tone) in LETTERS.items() if verdict in used)
-
-
-def mean(outcomes: Iterable[Outcome], measure: Callable[[Outcome], float | None]) -> float | None:
-    """Return the mean of a measure over repetitions that have it."""
-    values = [value for outcome in outcomes if (value := measure(outcome)) is not None and math.isfinite(value)]
-    return statistics.fmean(values) if values else None
-
-
-def box(values: Sequence[float]) -> Box | None:
-    """Return minimum, quartiles and maximum; quartiles are interpolated between the two nearest values.
-
-    >>> box([1, 2, 3, 4, 5])
-    Box(low=1, lower=2.0, median=3.0, upper=4.0, high=5, count=5)
-    """
-    if not values:
-        return None
-    if len(values) == 1:
-        only = values[0]
-        return Box(only, only, only, only, only, 1)
-    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
-    return Box(min(values), lower, median, upper, max(values), len(values))
 
 
 def thin(points: Sequence[Point], most: int, pick: Callable[[list[float]], float]) -> tuple[Point, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hydrograph_gauge.report.document import Column, Section, Table, Value, section
-from hydrograph_gauge.report.gather import Run
+from hydrograph_gauge.report.run_data import RunData
 from hydrograph_gauge.report.sections.verdicts import settings_of
 
 
-def origins(run: Run) -> Section | None:
+def show_origins(run: RunData) -> Section | None:
     """Return for each query on each engine the t0 that fits best, and how well; None where none was searched for."""
     rows: list[tuple[Value, ...]] = [
         (

@@ -19,43 +19,41 @@ from hydrograph_gauge.report.document import (
     Value,
     section,
 )
-from hydrograph_gauge.report.gather import Condition, Run, condition_of, natural
-from hydrograph_gauge.report.sections.measures import is_wide, mean
+from hydrograph_gauge.report.run_data import Condition, RunData, make_condition, natural_key
+from hydrograph_gauge.report.sections.measures import is_wide
 
 
-def outputs(run: Run) -> Section | None:
+def show_outputs(run: RunData) -> Section | None:
     """Return output sizes and two-way mismatch."""
     return section("Output sizes and mismatch", *_outputs(run))
 
 
-def throughput(run: Run) -> Section | None:
+def show_throughput(run: RunData) -> Section | None:
     """Return executions a second by query, and the highest rates that were held."""
     return section("Throughput", *_executions(run), _held(run))
 
 
-def _outputs(run: Run) -> Iterator[Block]:
+def _outputs(run: RunData) -> Iterator[Block]:
     pairs = list(combinations(run.engines, 2))
     known = {frozenset((each.one, each.other)) for each in run.mismatches}
     pairs = [pair for pair in pairs if frozenset(pair) in known]
     found: dict[tuple[Condition, str, str, str], list[float]] = {}
     apart: set[tuple[Condition, str, frozenset[str]]] = set()
     for each in run.mismatches:
-        condition = condition_of(each.test, each.settings)
+        condition = make_condition(each.test, each.settings)
         found.setdefault((condition, each.query, each.one, each.other), []).append(each.value)
         if not each.comparable:
             apart.add((condition, each.query, frozenset((each.one, each.other))))
     rows: list[tuple[Value, ...]] = []
-    for condition in run.conditions:
-        for query in run.queries:
-            sizes = [mean(run.outcome(condition, query, engine), lambda each: each.output) for engine in run.engines]
-            if not any(sizes):
-                continue
-            row: list[Value] = [query, condition.label, *sizes]
-            for one, other in pairs:
-                values = [found.get((condition, query, a, b)) for a, b in ((one, other), (other, one))]
-                row += [fmean(value) if value else None for value in values]
-                row.append(_comparable(condition, query, one, other, apart) if any(values) else None)
-            rows.append(tuple(row))
+    for (condition, query), sizes in run.means("output").items():
+        if not any(sizes):
+            continue
+        row: list[Value] = [query, condition.label, *sizes]
+        for one, other in pairs:
+            values = [found.get((condition, query, a, b)) for a, b in ((one, other), (other, one))]
+            row += [fmean(value) if value else None for value in values]
+            row.append(_comparable(condition, query, one, other, apart) if any(values) else None)
+        rows.append(tuple(row))
     if not rows:
         return
     columns = [Column("query"), Column("test")]
@@ -79,16 +77,12 @@ def _comparable(
     return Cell("yes", "", "right")
 
 
-def _executions(run: Run) -> Iterator[Block]:
+def _executions(run: RunData) -> Iterator[Block]:
     """Return a chart for each test, with a panel for each of its settings, and one table of all."""
     lines: list[tuple[Value, ...]] = []
-    for test in dict.fromkeys(condition.test for condition in run.conditions):
-        found = {
-            (condition, query): values
-            for condition in run.conditions
-            for query in run.queries
-            if condition.test == test and any(values := _rates(run, condition, query))
-        }
+    rates = run.means("executions_rate")
+    for test in run.tests:
+        found = {key: values for key, values in rates.items() if key[0].test == test and any(values)}
         if not found:
             continue
         apart = {each.query for each in run.mismatches if each.test == test and not each.comparable}
@@ -124,12 +118,8 @@ _PACE = (
 _STAR = " A star marks queries on which the engines' outputs are not comparable."
 
 
-def _rates(run: Run, condition: Condition, query: str) -> tuple[float | None, ...]:
-    return tuple(mean(run.outcome(condition, query, e), lambda each: each.executions_rate) for e in run.engines)
-
-
 def _strips(
-    run: Run,
+    run: RunData,
     condition: Condition,
     queries: list[str],
     found: dict[tuple[Condition, str], tuple[float | None, ...]],
@@ -140,12 +130,12 @@ def _strips(
             yield Strip(engine, place, values)
 
 
-def _held(run: Run) -> Table | None:
+def _held(run: RunData) -> Table | None:
     if not run.held:
         return None
     rows: list[tuple[Value, ...]] = []
-    for each in sorted(run.held, key=lambda held: (held.key.test, natural(held.key.query), held.key.engine)):
-        condition = condition_of(each.key.test, each.key.settings)
+    for each in sorted(run.held, key=lambda held: (held.key.test, natural_key(held.key.query), held.key.engine)):
+        condition = make_condition(each.key.test, each.key.settings)
         failed = [rate for rate, held in each.tried if not held]
         rows.append(
             (

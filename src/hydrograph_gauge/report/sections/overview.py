@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hydrograph_gauge.engines.verdict import Verdict
+from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.report.document import Facts, Items, Section, section
-from hydrograph_gauge.report.gather import Run
+from hydrograph_gauge.report.run_data import RunData
 from hydrograph_gauge.report.sections.measures import counted, listed, verdict_of
-from hydrograph_gauge.results import Outcome, Setting
+from hydrograph_gauge.run_records import OutcomeRecord, Setting
 
 
-def origin(run: Run) -> Section | None:
+def show_provenance(run: RunData) -> Section | None:
     """Return machine, versions, seeds, commit and settings."""
     found = run.origin
     run_facts = [("experiment", found.experiment), ("started", found.started)]
@@ -28,7 +28,7 @@ def origin(run: Run) -> Section | None:
     return section("Origin", *groups)
 
 
-def summary(run: Run) -> Section | None:
+def show_summary(run: RunData) -> Section | None:
     """Return the findings, a sentence for each engine."""
     sentences = [*_overall(run), *(_engine(run, engine) for engine in run.engines)]
     return section("Summary", Items(tuple(sentences))) if sentences else None
@@ -46,13 +46,12 @@ def _shown(value: Setting) -> str:
     return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)
 
 
-def _overall(run: Run) -> Iterator[str]:
-    outcomes = [outcome for found in run.outcomes.values() for outcome in found]
-    if not outcomes:
+def _overall(run: RunData) -> Iterator[str]:
+    if not run.outcomes:
         return
-    windows = sum(outcome.windows for outcome in outcomes)
-    non_empty = sum(outcome.non_empty for outcome in outcomes)
-    repetitions = 1 + max(outcome.key.repetition for outcome in outcomes)
+    ((windows, non_empty, repetitions),) = run.sql(
+        "SELECT sum(windows)::BIGINT, sum(non_empty)::BIGINT, 1 + max(repetition) FROM outcomes"
+    )
     asked = f"{counted(len(run.queries), 'query', 'queries')} on {counted(len(run.engines), 'engine')}"
     under = counted(len(run.conditions), "condition") if len(run.conditions) > 1 else ""
     again = f"up to {repetitions:,} times each" if repetitions > 1 else ""
@@ -65,7 +64,7 @@ def _overall(run: Run) -> Iterator[str]:
         yield "No window has a non-empty expected answer: right answers prove nothing here."
 
 
-def _engine(run: Run, engine: str) -> str:
+def _engine(run: RunData, engine: str) -> str:
     sentences = []
     found = [outcome for asked, each in run.outcomes.items() if asked.engine == engine for outcome in each]
     if found:
@@ -77,7 +76,7 @@ def _engine(run: Run, engine: str) -> str:
     return f"{engine}: {' '.join(sentences)}"
 
 
-def _judgement(found: list[Outcome]) -> str:
+def _judgement(found: list[OutcomeRecord]) -> str:
     right = sum(verdict_of(outcome) is Verdict.OK for outcome in found)
     said = f"{right:,} of {counted(len(found), 'run')} right"
     windows = sum(outcome.windows for outcome in found)
@@ -99,7 +98,7 @@ def _judgement(found: list[Outcome]) -> str:
     return said + "."
 
 
-def _faults(found: list[Outcome]) -> list[str]:
+def _faults(found: list[OutcomeRecord]) -> list[str]:
     """Return each kind of fault with its queries; numbers and places, behind the colon, are with the failed queries."""
     queries: dict[str, list[str]] = {}
     for outcome in found:

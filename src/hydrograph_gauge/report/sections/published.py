@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 from statistics import fmean
 
-from hydrograph_gauge.engines.verdict import Verdict
+from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.report.document import Column, Format, Section, Table, Value, section
-from hydrograph_gauge.report.gather import Asked, Run, asked_of, condition_of, natural, plain_query
+from hydrograph_gauge.report.run_data import QueryRun, RunData, find_query_run, make_condition, natural_key, strip_copy
 from hydrograph_gauge.report.sections.latency import groupings
 from hydrograph_gauge.report.sections.measures import worst
-from hydrograph_gauge.results import Outcome, Setting
+from hydrograph_gauge.run_records import OutcomeRecord, Setting
 
-Measure = tuple[str, Format, str, Callable[[Outcome], float | None]]
+Measure = tuple[str, Format, str, Callable[[OutcomeRecord], float | None]]
 
 _EXECUTIONS: Measure = ("executions a second", "rate", "1/s", lambda each: each.executions_rate)
 _DELAY: Measure = ("median delay", "ms", "ms", lambda each: each.delay_median)
@@ -47,7 +47,7 @@ MEASURES: dict[str, Measure | None] = {
 """What a row's measure is called; None stands for what is no mean of outcomes: verdicts, failed queries, mismatch."""
 
 
-def published(run: Run) -> Section | None:
+def show_published(run: RunData) -> Section | None:
     """Return a table for each measure, the published columns first."""
     by_measure: dict[str, dict[str, Mapping[str, Setting | None]]] = {}
     for name, row in run.origin.published.items():
@@ -56,7 +56,7 @@ def published(run: Run) -> Section | None:
     return section("Published figures", *(_table(run, measure, rows) for measure, rows in by_measure.items()))
 
 
-def _table(run: Run, measure: str, rows: Mapping[str, Mapping[str, Setting | None]]) -> Table:
+def _table(run: RunData, measure: str, rows: Mapping[str, Mapping[str, Setting | None]]) -> Table:
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     # A test that is called after its measure is meant by that word too.
     also = _is_test(run, measure)
@@ -95,12 +95,14 @@ def _table(run: Run, measure: str, rows: Mapping[str, Mapping[str, Setting | Non
     return Table(
         f"Figures of the publication that this experiment repeats. {beside}",
         (Column(""), *columns, *extra),
-        tuple((name, *(rows[name].get(each) for each in names), *values[name]) for name in sorted(rows, key=natural)),
+        tuple(
+            (name, *(rows[name].get(each) for each in names), *values[name]) for name in sorted(rows, key=natural_key)
+        ),
     )
 
 
 def _others(
-    run: Run, measure: str, found: Mapping[str, Mapping[str, list[Outcome]]]
+    run: RunData, measure: str, found: Mapping[str, Mapping[str, list[OutcomeRecord]]]
 ) -> Iterator[tuple[Column, Mapping[str, Value]]]:
     """Yield the columns of measures that are no mean of outcomes, with their cells by row."""
     if measure == "failed":
@@ -116,19 +118,19 @@ def _others(
                 yield Column(f"{one}, not {other}", "percent", "%", group="this run: mismatch"), known
 
 
-def _failed(outcomes: list[Outcome]) -> int:
+def _failed(outcomes: list[OutcomeRecord]) -> int:
     """Return how many queries failed in some repetition."""
-    return len({plain_query(each.key.query) for each in outcomes if each.verdict != Verdict.OK})
+    return len({strip_copy(each.key.query) for each in outcomes if each.verdict != Verdict.OK})
 
 
-def _mismatch(run: Run, outcomes: list[Outcome], other: str) -> float | None:
+def _mismatch(run: RunData, outcomes: list[OutcomeRecord], other: str) -> float | None:
     """Return the mean share of outputs that another engine does not have."""
-    keys = {(asked_of(each.key), each.key.repetition) for each in outcomes}
+    keys = {(find_query_run(each.key), each.key.repetition) for each in outcomes}
     found = [
         each.value
         for each in run.mismatches
         if each.other == other
-        and (Asked(condition_of(each.test, each.settings), each.query, each.one), each.repetition) in keys
+        and (QueryRun(make_condition(each.test, each.settings), each.query, each.one), each.repetition) in keys
     ]
     return fmean(found) if found else None
 
@@ -149,20 +151,20 @@ def _words(name: str) -> list[str]:
     return re.findall(r"\w+", re.sub(r"(?<=\d),(?=\d)", "", name.casefold()))
 
 
-def _is_test(run: Run, word: str) -> bool:
+def _is_test(run: RunData, word: str) -> bool:
     return any(_words(condition.test) == [word] for condition in run.conditions)
 
 
-def _found(run: Run, wanted: list[str]) -> dict[str, list[Outcome]]:
+def _found(run: RunData, wanted: list[str]) -> dict[str, list[OutcomeRecord]]:
     """Return by engine the outcomes that all words fit."""
-    by_engine: dict[str, list[Outcome]] = {}
+    by_engine: dict[str, list[OutcomeRecord]] = {}
     for asked, outcomes in run.outcomes.items():
         if wanted and set(wanted) <= _known(run, asked):
             by_engine.setdefault(asked.engine, []).extend(outcomes)
     return by_engine
 
 
-def _known(run: Run, asked: Asked) -> set[str]:
+def _known(run: RunData, asked: QueryRun) -> set[str]:
     condition, query, engine = asked
     settings = [text for name, value in condition.settings for text in (name, str(value))]
     known = {word for text in (condition.test, query, engine, *settings) for word in _words(text)}
@@ -172,7 +174,7 @@ def _known(run: Run, asked: Asked) -> set[str]:
     return known | {word for group in groups if group for word in _words(group)[:1] if not word.isdigit()}
 
 
-def _mean(outcomes: list[Outcome], measure: Callable[[Outcome], float | None]) -> float | None:
+def _mean(outcomes: list[OutcomeRecord], measure: Callable[[OutcomeRecord], float | None]) -> float | None:
     values = [value for each in outcomes if (value := measure(each)) is not None]
     return fmean(values) if values else None
 

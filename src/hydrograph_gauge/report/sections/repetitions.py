@@ -2,85 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from hydrograph_gauge.report.document import Axis, Block, Boxes, BoxPanel, BoxPlot, Choice, Option, Section, section
-from hydrograph_gauge.report.gather import Answered, Asked, Condition, Run
-from hydrograph_gauge.report.sections.measures import box
+from hydrograph_gauge.report.document import (
+    Axis,
+    Block,
+    Box,
+    BoxPanel,
+    BoxPlot,
+    BoxSeries,
+    Choice,
+    Option,
+    Section,
+    section,
+)
+from hydrograph_gauge.report.run_data import QueryRun, RunData
 from hydrograph_gauge.report.sections.times import base
-from hydrograph_gauge.results import Outcome
 
 WINDOWS = 12
 """Windows that get boxes of their own; of a longer run the first."""
 
-_OF_WINDOWS: tuple[tuple[Axis, Callable[[Answered], float | None]], ...] = (
-    (Axis("precision", "share", top=1.0), lambda each: each.precision),
-    (Axis("recall", "share", top=1.0), lambda each: each.recall),
-    (Axis("delay", "ms", "ms"), lambda each: each.delay),
+_OF_WINDOWS = (
+    (Axis("precision", "share", top=1.0), "precision"),
+    (Axis("recall", "share", top=1.0), "recall"),
+    (Axis("delay", "ms", "ms"), "delay"),
 )
-_OF_RUNS: tuple[tuple[Axis, Callable[[Outcome], float | None]], ...] = (
-    (Axis("median delay", "ms", "ms"), lambda each: each.delay_median),
-    (Axis("executions a second", "rate", "1/s"), lambda each: each.executions_rate),
-    (Axis("peak memory", "megabytes", "MB"), lambda each: each.memory_peak),
+_OF_RUNS = (
+    (Axis("median delay", "ms", "ms"), "delay_median"),
+    (Axis("executions a second", "rate", "1/s"), "executions_rate"),
+    (Axis("peak memory", "megabytes", "MB"), "memory_peak"),
 )
+"""Axis, and column of the windows or outcomes."""
+
+Place: TypeAlias = tuple[int, int]
+"""Condition and query, by position."""
 
 
-def repetitions(run: Run) -> Section | None:
-    """Return box plots of each query, by window and by run; nothing where nothing was repeated."""
+def show_repetitions(run: RunData) -> Section | None:
+    """Return box plots of each query, by window and by run; None where nothing was repeated."""
+    repeated: dict[Place, dict[int, int]] = {}
+    for condition, query, engine, number in run.sql(
+        "SELECT condition, query, engine, count(DISTINCT repetition) AS number FROM outcomes "
+        "GROUP BY condition, query, engine HAVING number > 1 ORDER BY condition, query, engine"
+    ):
+        repeated.setdefault((condition, query), {})[engine] = number
+    if not repeated:
+        return None
+    runs = [(axis, _boxes(run, "outcomes", column, "0")) for axis, column in _OF_RUNS]
+    windows = [(axis, _boxes(run, "windows", column, "t")) for axis, column in _OF_WINDOWS]
+    times: dict[Place, dict[int, list[int]]] = {}
+    for condition, query, engine, t in run.sql("SELECT DISTINCT condition, query, engine, t FROM windows ORDER BY t"):
+        if t is not None and engine in repeated.get((condition, query), {}):
+            times.setdefault((condition, query), {}).setdefault(engine, []).append(t)
     options = []
-    for condition in run.conditions:
-        for query in run.queries:
-            blocks = tuple(_plots(run, condition, query))
-            if blocks:
-                options.append(Option(f"{query}, {condition.label}", blocks))
+    for place, engines in repeated.items():
+        condition, query = run.conditions[place[0]], run.queries[place[1]]
+        title = f"{query} in test {condition.label}"
+        whiskers = f"Over {max(engines.values())} repetitions: median, quartiles, least and greatest."
+        plots = [
+            *_plot_runs(run, place, engines, runs, f"{title}. {whiskers}"),
+            *_plot_windows(run, place, times.get(place, {}), engines, windows, f"Windows of {title}. {whiskers}"),
+        ]
+        if plots:
+            options.append(Option(f"{query}, {condition.label}", tuple(plots)))
     return section("Repetitions", Choice("Query and test", tuple(options))) if options else None
 
 
-def _plots(run: Run, condition: Condition, query: str) -> Iterator[Block]:
-    numbers = {e: len({each.key.repetition for each in run.outcome(condition, query, e)}) for e in run.engines}
-    engines = [(place, engine) for place, engine in enumerate(run.engines) if numbers[engine] > 1]
-    if not engines:
-        return
-    whiskers = f"Over {max(numbers.values())} repetitions: median, quartiles, least and greatest."
-    panels = []
-    for axis, measure in _OF_RUNS:
-        series = []
-        for place, engine in engines:
-            values = [value for each in run.outcome(condition, query, engine) if (value := measure(each)) is not None]
-            if found := box(values):
-                series.append(Boxes(engine, place, (found,)))
-        if series:
-            panels.append(BoxPanel(axis, tuple(series)))
-    if panels:
-        yield BoxPlot(f"{query} in test {condition.label}. {whiskers}", ("",), tuple(panels))
-    yield from _by_window(run, condition, query, engines, whiskers)
+Boxed: TypeAlias = tuple[Axis, Mapping[tuple[int, int, int, int], Box]]
+"""Axis of a measure, and its boxes by condition, query, engine and time."""
 
 
-def _by_window(
-    run: Run, condition: Condition, query: str, engines: list[tuple[int, str]], whiskers: str
+def _boxes(run: RunData, table: str, column: str, time: str) -> dict[tuple[int, int, int, int], Box]:
+    rows = run.sql(
+        f"SELECT condition, query, engine, {time} AS time, quantile_cont({column}, [0, 0.25, 0.5, 0.75, 1]), "
+        f"count({column}) FROM {table} WHERE {column} IS NOT NULL GROUP BY condition, query, engine, time"
+    )
+    boxes = {}
+    for condition, query, engine, t, (low, lower, median, upper, high), count in rows:
+        boxes[condition, query, engine, t] = Box(low, lower, median, upper, high, count)
+    return boxes
+
+
+def _plot_runs(
+    run: RunData, place: Place, engines: Iterable[int], measures: Sequence[Boxed], caption: str
 ) -> Iterator[Block]:
-    found: dict[str, dict[int, list[Answered]]] = {}
-    for _, engine in engines:
-        by_time = found.setdefault(engine, {})
-        windows = run.windows.get(Asked(condition, query, engine), [])
-        start = base(windows)
-        for each in windows:
-            if each.t is not None:
-                by_time.setdefault(each.t - start, []).append(each)
-    times = sorted({t for by_time in found.values() for t in by_time})
-    if not times:
-        return
     panels = []
-    for axis, measure in _OF_WINDOWS:
-        series = tuple(
-            Boxes(engine, place, tuple(box(_values(found[engine].get(t, []), measure)) for t in times[:WINDOWS]))
-            for place, engine in engines
+    for axis, boxes in measures:
+        found = [(engine, boxes[*place, engine, 0]) for engine in engines if (*place, engine, 0) in boxes]
+        if found:
+            panels.append(BoxPanel(axis, tuple(BoxSeries(run.engines[at], at, (box,)) for at, box in found)))
+    if panels:
+        yield BoxPlot(caption, ("",), tuple(panels))
+
+
+def _plot_windows(
+    run: RunData,
+    place: Place,
+    times: Mapping[int, list[int]],
+    engines: Iterable[int],
+    measures: Sequence[Boxed],
+    caption: str,
+) -> Iterator[Block]:
+    starts = {
+        engine: base(
+            run.windows.get(QueryRun(run.conditions[place[0]], run.queries[place[1]], run.engines[engine]), [])
         )
-        panels.append(BoxPanel(axis, series))
-    first = f" The first {WINDOWS} of {len(times):,} windows." if len(times) > WINDOWS else ""
-    groups = tuple(f"{t / 1000:,g} s" for t in times[:WINDOWS])
-    yield BoxPlot(f"Windows of {query} in test {condition.label}. {whiskers}{first}", groups, tuple(panels))
-
-
-def _values(found: list[Answered], measure: Callable[[Answered], float | None]) -> list[float]:
-    return [value for each in found if (value := measure(each)) is not None]
+        for engine in engines
+    }
+    every = sorted({t - starts[engine] for engine, some in times.items() for t in some})
+    if not every:
+        return
+    shown = every[:WINDOWS]
+    panels = tuple(
+        BoxPanel(
+            axis,
+            tuple(
+                BoxSeries(
+                    run.engines[engine], engine, tuple(boxes.get((*place, engine, t + starts[engine])) for t in shown)
+                )
+                for engine in engines
+            ),
+        )
+        for axis, boxes in measures
+    )
+    first = f" The first {WINDOWS} of {len(every):,} windows." if len(every) > WINDOWS else ""
+    yield BoxPlot(caption + first, tuple(f"{t / 1000:,g} s" for t in shown), panels)

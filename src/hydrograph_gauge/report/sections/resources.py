@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from statistics import fmean
 
 from hydrograph_gauge.report.document import (
     Axis,
@@ -17,10 +16,9 @@ from hydrograph_gauge.report.document import (
     Section,
     Series,
     Table,
-    Value,
     section,
 )
-from hydrograph_gauge.report.gather import Asked, Condition, Moment, Run
+from hydrograph_gauge.report.run_data import Condition, QueryRun, ResourceSample, RunData
 from hydrograph_gauge.report.sections.measures import thin
 
 POINTS = 60_000
@@ -29,32 +27,16 @@ LONGEST = 240
 """Points of one series."""
 
 
-def resources(run: Run) -> Section | None:
+def show_resources(run: RunData) -> Section | None:
     """Return a table over all queries, and the course of one query at a time."""
     return section("Memory and processor", _peaks(run), _courses(run))
 
 
-def _peaks(run: Run) -> Table | None:
-    rows: list[tuple[Value, ...]] = []
-    for condition in run.conditions:
-        for engine in run.engines:
-            found = [
-                outcome
-                for asked, some in run.outcomes.items()
-                if asked.condition == condition and asked.engine == engine
-                for outcome in some
-            ]
-            peaks = [each.memory_peak for each in found if each.memory_peak is not None]
-            slopes = [each.memory_slope for each in found if each.memory_slope is not None]
-            times = [each.cpu for each in found if each.cpu is not None]
-            if peaks or times:
-                numbers = (
-                    fmean(peaks) if peaks else None,
-                    max(peaks, default=None),
-                    max(slopes, default=None),
-                    fmean(times) if times else None,
-                )
-                rows.append((condition.label, engine, *numbers))
+def _peaks(run: RunData) -> Table | None:
+    rows = run.sql(
+        "SELECT condition, engine, avg(memory_peak), max(memory_peak), max(memory_slope), avg(cpu) FROM outcomes "
+        "GROUP BY condition, engine HAVING count(memory_peak) + count(cpu) > 0 ORDER BY condition, engine"
+    )
     if not rows:
         return None
     return Table(
@@ -67,12 +49,12 @@ def _peaks(run: Run) -> Table | None:
             Column("steepest growth", "number", "MB/s"),
             Column("mean processor time", "seconds", "s"),
         ),
-        tuple(rows),
+        tuple((run.conditions[at].label, run.engines[engine], *figures) for at, engine, *figures in rows),
         headers=2,
     )
 
 
-def _courses(run: Run) -> Choice | None:
+def _courses(run: RunData) -> Choice | None:
     """Return memory, processor and threads over time, of the first repetition."""
     options = []
     most = max(20, min(LONGEST, POINTS // (3 * max(1, len(run.samples)))))
@@ -88,13 +70,13 @@ def _courses(run: Run) -> Choice | None:
     return Choice("Query and test", tuple(options)) if options else None
 
 
-def _panels(run: Run, condition: Condition, query: str, most: int) -> Iterator[Panel]:
+def _panels(run: RunData, condition: Condition, query: str, most: int) -> Iterator[Panel]:
     found = [
         (place, engine, moments)
         for place, engine in enumerate(run.engines)
-        if (moments := _first(run, Asked(condition, query, engine)))
+        if (moments := _first(run, QueryRun(condition, query, engine)))
     ]
-    plots: list[tuple[Axis, Callable[[Sequence[Moment]], list[Point]]]] = [
+    plots: list[tuple[Axis, Callable[[Sequence[ResourceSample]], list[Point]]]] = [
         (Axis("memory", "megabytes", "MB"), lambda moments: [(each.at, each.memory) for each in moments]),
         (Axis("processor", "number", "cores"), _cores),
         (Axis("threads", "count"), lambda moments: [(each.at, each.threads) for each in moments]),
@@ -105,10 +87,10 @@ def _panels(run: Run, condition: Condition, query: str, most: int) -> Iterator[P
             yield Panel(axis, series)
 
 
-def _first(run: Run, asked: Asked) -> list[Moment]:
+def _first(run: RunData, asked: QueryRun) -> list[ResourceSample]:
     return next((found for (each, _, _), found in run.samples.items() if each == asked), [])
 
 
-def _cores(moments: Sequence[Moment]) -> list[Point]:
+def _cores(moments: Sequence[ResourceSample]) -> list[Point]:
     """Return how many cores were busy between two looks."""
     return [(b.at, max(0.0, b.cpu - a.cpu) / (b.at - a.at)) for a, b in pairwise(moments) if b.at > a.at]

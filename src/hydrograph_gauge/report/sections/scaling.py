@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import TypeAlias
 
 from hydrograph_gauge.report.document import (
     Axis,
@@ -18,21 +19,23 @@ from hydrograph_gauge.report.document import (
     Section,
     Series,
     Table,
-    Value,
     section,
 )
-from hydrograph_gauge.report.gather import Asked, Condition, Run, asked_of
+from hydrograph_gauge.report.run_data import Condition, QueryRun, RunData, find_query_run
 from hydrograph_gauge.report.sections.measures import is_wide
-from hydrograph_gauge.results import Outcome, Setting
+from hydrograph_gauge.run_records import Setting
 
-Measure = Callable[[Outcome], float | None]
-
-_MEASURES: tuple[tuple[str, Format, str, Measure], ...] = (
-    ("executions a second", "rate", "1/s", lambda each: each.executions_rate),
-    ("input rate", "rate", "triples/s", lambda each: each.rate),
-    ("median delay", "ms", "ms", lambda each: each.delay_median),
-    ("peak memory", "megabytes", "MB", lambda each: each.memory_peak),
+_MEASURES: tuple[tuple[str, Format, str, str], ...] = (
+    ("executions a second", "rate", "1/s", "executions_rate"),
+    ("input rate", "rate", "triples/s", "rate"),
+    ("median delay", "ms", "ms", "delay_median"),
+    ("peak memory", "megabytes", "MB", "memory_peak"),
 )
+"""Label, format, unit, and column of the outcomes."""
+
+Means: TypeAlias = Mapping[tuple[Condition, str], Sequence[float | None]]
+"""By condition and query, one value for each engine."""
+_Measure: TypeAlias = tuple[Axis, Means]
 
 _STATIC = "static triples"
 
@@ -48,20 +51,21 @@ class _Sweep:
     """What else is swept."""
 
 
-def scaling(run: Run) -> Section | None:
+def show_scaling(run: RunData) -> Section | None:
     """Return charts over each swept number, such as static size, number of queries, stations or input rate."""
-    blocks = [block for test in dict.fromkeys(c.test for c in run.conditions) for block in _test(run, test)]
+    measures = _measures(run)
+    blocks = [block for test in run.tests for block in _test(run, test, measures)]
     return section("Scaling", *blocks, _last_results(run))
 
 
-def _test(run: Run, test: str) -> Iterator[Block]:
+def _test(run: RunData, test: str, measures: Sequence[_Measure]) -> Iterator[Block]:
     for sweep in _sweeps(run, [condition for condition in run.conditions if condition.test == test]):
         values = set(sweep.at.values())
         if len(values) < 2:
             continue
         options = []
         for query in run.queries:
-            panels = tuple(_panels(run, sweep, query))
+            panels = tuple(_panels(run, sweep, query, measures))
             if panels:
                 caption = f"{query} in test {test} against {sweep.name}. Means over repetitions."
                 axis = Axis(sweep.name, "number", log=is_wide(values))
@@ -70,7 +74,7 @@ def _test(run: Run, test: str) -> Iterator[Block]:
             yield Choice(f"Query, against {sweep.name}", tuple(options))
 
 
-def _sweeps(run: Run, conditions: list[Condition]) -> Iterator[_Sweep]:
+def _sweeps(run: RunData, conditions: list[Condition]) -> Iterator[_Sweep]:
     """Yield what a test sweeps, and the size of its static data where that differs."""
     for name in dict.fromkeys(name for condition in conditions for name, _ in condition.settings):
         at = {c: value for c in conditions if (value := _value(c, name)) is not None}
@@ -88,40 +92,38 @@ def _sweeps(run: Run, conditions: list[Condition]) -> Iterator[_Sweep]:
         yield _Sweep(_STATIC, static, {c: _without(c, makes) for c in conditions})
 
 
-def _panels(run: Run, sweep: _Sweep, query: str) -> Iterator[Panel]:
-    for label, form, unit, measure in _MEASURES:
-        if label == "input rate" and "rate" in sweep.name:
-            continue  # what was asked for is no finding
-        yield from _panel(run, sweep, query, (label, form, unit, measure))
-    held: dict[Asked, list[float]] = {}
+def _measures(run: RunData) -> list[_Measure]:
+    """Return the axis of each measure, and its means by condition, query and engine."""
+    rates: dict[QueryRun, list[float]] = {}
     for each in run.held:
-        held.setdefault(asked_of(each.key), []).append(each.rate)
-    series = _series(run, sweep, lambda condition, engine: held.get(Asked(condition, query, engine), []))
-    if series:
-        yield Panel(Axis("highest rate held", "rate", "1/s", log=_wide(series)), series)
+        rates.setdefault(find_query_run(each.key), []).append(each.rate)
+    held: dict[tuple[Condition, str], list[float | None]] = {}
+    for at, some in rates.items():
+        means = held.setdefault((at.condition, at.query), [None] * len(run.engines))
+        means[run.engines.index(at.engine)] = fmean(some)
+    measures: list[_Measure] = [(Axis(label, form, unit), run.means(name)) for label, form, unit, name in _MEASURES]
+    return [*measures, (Axis("highest rate held", "rate", "1/s"), held)]
 
 
-def _panel(run: Run, sweep: _Sweep, query: str, measured: tuple[str, Format, str, Measure]) -> Iterator[Panel]:
-    label, form, unit, measure = measured
-
-    def values(condition: Condition, engine: str) -> list[float]:
-        found = run.outcome(condition, query, engine)
-        return [value for each in found if (value := measure(each)) is not None]
-
-    series = _series(run, sweep, values)
-    if series:
-        yield Panel(Axis(label, form, unit, log=_wide(series)), series)
+def _panels(run: RunData, sweep: _Sweep, query: str, measures: Sequence[_Measure]) -> Iterator[Panel]:
+    for axis, means in measures:
+        if axis.label == "input rate" and "rate" in sweep.name:
+            continue  # the requested rate is not a result
+        series = _series(run, sweep, query, means)
+        if series:
+            yield Panel(replace(axis, log=is_wide([y for each in series for _, y in each.points])), series)
 
 
-def _series(run: Run, sweep: _Sweep, values: Callable[[Condition, str], list[float]]) -> tuple[Series, ...]:
-    """Return a series for each engine, and for each combination of what is swept beside."""
+def _series(run: RunData, sweep: _Sweep, query: str, means: Means) -> tuple[Series, ...]:
+    """Return a series for each engine and each combination of the other swept parameters."""
     found = []
     for place, engine in enumerate(run.engines):
         for rest in dict.fromkeys(sweep.beside.values()):
             points = [
-                (x, fmean(some))
+                (x, value)
                 for condition, x in sweep.at.items()
-                if sweep.beside[condition] == rest and (some := values(condition, engine))
+                if sweep.beside[condition] == rest and (condition, query) in means
+                if (value := means[condition, query][place]) is not None
             ]
             if len(points) > 1:
                 label = ", ".join(filter(None, [engine, rest.label.removeprefix(", ")]))
@@ -138,22 +140,24 @@ def _value(condition: Condition, name: str) -> float | None:
     return None if value is None or isinstance(value, bool | str) else float(value)
 
 
-def _wide(series: tuple[Series, ...]) -> bool:
-    return is_wide([y for each in series for _, y in each.points])
-
-
-def _last_results(run: Run) -> Table | None:
+def _last_results(run: RunData) -> Table | None:
     repeated = any(len(found) > 1 for found in run.outcomes.values())
-    kinds: dict[str, Callable[[list[float]], float]] = (
-        {"mean": fmean, "min": min, "max": max} if repeated else {"": fmean}
-    )
-    rows: list[tuple[Value, ...]] = []
-    for condition in run.conditions:
-        for query in run.queries:
-            times = [_arrivals(run.outcome(condition, query, engine)) for engine in run.engines]
-            if any(times):
-                cells = [kind(found) if found else None for found in times for kind in kinds.values()]
-                rows.append((query, condition.label, *cells))
+    kinds = ("mean", "min", "max") if repeated else ("",)
+    found: dict[tuple[int, int], dict[int, tuple[float, ...]]] = {}
+    for condition, query, engine, *seconds in run.sql(
+        "SELECT condition, query, engine, avg(last_result / 1000), min(last_result) / 1000, max(last_result) / 1000 "
+        "FROM outcomes WHERE last_result IS NOT NULL GROUP BY condition, query, engine ORDER BY condition, query"
+    ):
+        found.setdefault((condition, query), {})[engine] = tuple(seconds)[: len(kinds)]
+    nothing = (None,) * len(kinds)
+    rows = [
+        (
+            run.queries[query],
+            run.conditions[condition].label,
+            *(cell for engine in range(len(run.engines)) for cell in by_engine.get(engine, nothing)),
+        )
+        for (condition, query), by_engine in found.items()
+    ]
     if not rows:
         return None
     if repeated:
@@ -167,7 +171,3 @@ def _last_results(run: Run) -> Table | None:
         tuple(rows),
         headers=2,
     )
-
-
-def _arrivals(outcomes: Sequence[Outcome]) -> list[float]:
-    return [each.last_result / 1000 for each in outcomes if each.last_result is not None]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from hydrograph_gauge.report.document import Axis
-from hydrograph_gauge.report.gather import Answered
+from hydrograph_gauge.report.run_data import WindowScore
 
 DAY = 86_400_000
 """Times further from 0 than this are dates."""
@@ -14,7 +14,7 @@ DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def base(found: Iterable[Answered]) -> int:
+def base(found: Iterable[WindowScore]) -> int:
     """Return what to take from the times of an engine's windows: where the first opens if that is a date, else 0."""
     times = [each.t if each.open is None else each.open for each in found if each.t is not None]
     first = min(times, default=0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hydrograph_gauge.engines.verdict import Phase, Verdict
+from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.report.document import Block, Cell, Column, Section, Table, Text, Value, section
-from hydrograph_gauge.report.gather import Asked, Condition, Run, natural
+from hydrograph_gauge.report.run_data import Condition, QueryRun, RunData, natural_key
 from hydrograph_gauge.report.sections.measures import LETTERS, cut, legend, listed, verdict_cell, verdict_of, worst
-from hydrograph_gauge.results import Outcome
+from hydrograph_gauge.run_records import OutcomeRecord
 
 ACROSS = 20
 """Queries in one table; a larger workload goes on in the next."""
@@ -16,19 +16,19 @@ SAID = 400
 """Lines of engines' words that are shown."""
 
 
-def verdicts(run: Run, places: dict[Asked, str]) -> Section | None:
-    """Return engines by queries; `places` says where in the page the wrong windows of a cell are."""
-    tests = dict.fromkeys(condition.test for condition in run.conditions)
-    tables = [table for test in tests for table in _matrix(run, test, places)]
+def show_verdicts(run: RunData) -> Section | None:
+    """Return a matrix of engines by queries; a wrong cell links to its windows."""
+    anchors = run.anchors
+    tables = [table for test in run.tests for table in _matrix(run, test, anchors)]
     return section("Verdicts", *tables)
 
 
-def totals(run: Run) -> Section | None:
+def show_totals(run: RunData) -> Section | None:
     """Return total, valid and successful queries, performance's excluded ones, and engines that were not there."""
     return section("Queries answered", _totals(run), _excluded(run), _absent(run))
 
 
-def failures(run: Run) -> Section | None:
+def show_failures(run: RunData) -> Section | None:
     """Return the failed queries by engine and cause, and what the engines said."""
     failed = [outcome for found in run.outcomes.values() for outcome in found if verdict_of(outcome) is not Verdict.OK]
     if not failed:
@@ -36,9 +36,9 @@ def failures(run: Run) -> Section | None:
     return section("Failed queries", _causes(run, failed), *_words(failed))
 
 
-def _matrix(run: Run, test: str, places: dict[Asked, str]) -> Iterator[Table]:
+def _matrix(run: RunData, test: str, anchors: dict[QueryRun, str]) -> Iterator[Table]:
     conditions = [condition for condition in run.conditions if condition.test == test]
-    queries = sorted({asked.query for asked in run.outcomes if asked.condition.test == test}, key=natural)
+    queries = sorted({asked.query for asked in run.outcomes if asked.condition.test == test}, key=natural_key)
     shown = [outcome for asked, found in run.outcomes.items() if asked.condition.test == test for outcome in found]
     swept = any(condition.settings for condition in conditions)
     for start in range(0, len(queries), ACROSS):
@@ -46,7 +46,7 @@ def _matrix(run: Run, test: str, places: dict[Asked, str]) -> Iterator[Table]:
         rows: list[tuple[Value, ...]] = []
         for condition in conditions:
             for engine in run.engines:
-                cells = [_cell(run, Asked(condition, query, engine), places) for query in part]
+                cells = [_cell(run, QueryRun(condition, query, engine), anchors) for query in part]
                 if any(cell.text for cell in cells):
                     where = (settings_of(condition),) if swept else ()
                     rows.append((engine, *where, *cells))
@@ -63,9 +63,9 @@ def _matrix(run: Run, test: str, places: dict[Asked, str]) -> Iterator[Table]:
         )
 
 
-def _cell(run: Run, asked: Asked, places: dict[Asked, str]) -> Cell:
+def _cell(run: RunData, asked: QueryRun, anchors: dict[QueryRun, str]) -> Cell:
     outcome = worst(run.outcomes.get(asked, []))
-    return verdict_cell(outcome, to=places.get(asked)) if outcome is not None else Cell("", "not asked", "off")
+    return verdict_cell(outcome, to=anchors.get(asked)) if outcome is not None else Cell("", "not asked", "off")
 
 
 def settings_of(condition: Condition) -> str:
@@ -73,10 +73,10 @@ def settings_of(condition: Condition) -> str:
     return Condition("", condition.settings).label.removeprefix(", ")
 
 
-def _totals(run: Run) -> Table | None:
+def _totals(run: RunData) -> Table | None:
     rows: list[tuple[Value, ...]] = []
     for condition in run.conditions:
-        asked = sorted({each.query for each in run.outcomes if each.condition == condition}, key=natural)
+        asked = sorted({each.query for each in run.outcomes if each.condition == condition}, key=natural_key)
         engines = [e for e in run.engines if any(run.outcome(condition, query, e) for query in asked)]
         for engine in engines:
             found = [(query, outcome) for query in asked if (outcome := worst(run.outcome(condition, query, engine)))]
@@ -97,16 +97,16 @@ def _totals(run: Run) -> Table | None:
     )
 
 
-def _is_valid(outcome: Outcome) -> bool:
+def _is_valid(outcome: OutcomeRecord) -> bool:
     refused = verdict_of(outcome) in (Verdict.SYNTAX_ERROR, Verdict.NOT_SUPPORTED)
     return not refused and (verdict_of(outcome) is Verdict.OK or outcome.phase != Phase.REGISTRATION)
 
 
-def _counts(found: list[Outcome]) -> tuple[int, int, int, int]:
+def _counts(found: list[OutcomeRecord]) -> tuple[int, int, int, int]:
     return _all_counts([[outcome] for outcome in found])
 
 
-def _all_counts(found: list[list[Outcome]]) -> tuple[int, int, int, int]:
+def _all_counts(found: list[list[OutcomeRecord]]) -> tuple[int, int, int, int]:
     return (
         len(found),
         sum(all(_is_valid(outcome) for outcome in some) for some in found),
@@ -115,10 +115,10 @@ def _all_counts(found: list[list[Outcome]]) -> tuple[int, int, int, int]:
     )
 
 
-def _excluded(run: Run) -> Table | None:
+def _excluded(run: RunData) -> Table | None:
     if not run.excluded:
         return None
-    ordered = sorted(run.excluded.items(), key=lambda each: (each[0][0], natural(each[0][1])))
+    ordered = sorted(run.excluded.items(), key=lambda each: (each[0][0], natural_key(each[0][1])))
     rows = tuple((test, query, "; ".join(dict.fromkeys(why))) for (test, query), why in ordered)
     return Table(
         "Queries that performance is not compared on, and why.",
@@ -128,7 +128,7 @@ def _excluded(run: Run) -> Table | None:
     )
 
 
-def _absent(run: Run) -> Table | None:
+def _absent(run: RunData) -> Table | None:
     if not run.absent:
         return None
     return Table(
@@ -139,18 +139,20 @@ def _absent(run: Run) -> Table | None:
     )
 
 
-def _causes(run: Run, failed: list[Outcome]) -> Table:
+def _causes(run: RunData, failed: list[OutcomeRecord]) -> Table:
     known = [verdict.value for verdict in LETTERS if verdict is not Verdict.OK]
     others = [word for word in dict.fromkeys(outcome.verdict for outcome in failed) if word not in known]
     causes = [cause for cause in known + others if any(outcome.verdict == cause for outcome in failed)]
-    rows: list[tuple[Value, ...]] = []
-    for engine in run.engines:
-        queries: dict[str, set[str]] = {cause: set() for cause in causes}
-        for outcome in failed:
-            if outcome.key.engine == engine:
-                queries[outcome.verdict].add(outcome.key.query)
-        together = set().union(*queries.values())
-        rows.append((engine, *(len(queries[cause]) or None for cause in causes), len(together)))
+    counts: dict[int, dict[str | None, int]] = {}
+    for engine, verdict, count in run.sql(
+        "SELECT engine, verdict, count(DISTINCT copy) FROM outcomes WHERE verdict <> 'ok' "
+        "GROUP BY GROUPING SETS ((engine, verdict), (engine))"
+    ):
+        counts.setdefault(engine, {})[verdict] = count
+    rows = [
+        (name, *(counts.get(place, {}).get(cause) for cause in causes), counts.get(place, {}).get(None, 0))
+        for place, name in enumerate(run.engines)
+    ]
     return Table(
         "Failed queries by engine and cause. A query that failed under several conditions counts once for each cause.",
         (Column("engine"), *(Column(cause, "count") for cause in causes), Column("any cause", "count")),
@@ -158,7 +160,7 @@ def _causes(run: Run, failed: list[Outcome]) -> Table:
     )
 
 
-def _words(failed: list[Outcome]) -> Iterator[Block]:
+def _words(failed: list[OutcomeRecord]) -> Iterator[Block]:
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for outcome in failed:
         said = "; ".join(filter(None, [outcome.words, *outcome.faults, *outcome.notes]))
@@ -166,7 +168,7 @@ def _words(failed: list[Outcome]) -> Iterator[Block]:
         if outcome.key.query not in names:
             names.append(outcome.key.query)
     rows = [
-        (engine, verdict, phase, listed(sorted(names, key=natural)), cut(said, 600))
+        (engine, verdict, phase, listed(sorted(names, key=natural_key)), cut(said, 600))
         for (engine, verdict, phase, said), names in groups.items()
     ]
     yield Table(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import median
 from typing import NamedTuple, TypeAlias
 
 from hydrograph_gauge.report.document import (
     Axis,
     Block,
+    BorderSpan,
     Choice,
     Lines,
     Option,
@@ -18,12 +19,11 @@ from hydrograph_gauge.report.document import (
     Point,
     Section,
     Series,
-    Span,
     Spans,
     Text,
     section,
 )
-from hydrograph_gauge.report.gather import Answered, Asked, Condition, Run
+from hydrograph_gauge.report.run_data import Condition, QueryRun, RunData
 from hydrograph_gauge.report.sections.measures import counted, listed, thin
 from hydrograph_gauge.report.sections.times import axis, base
 
@@ -50,19 +50,20 @@ _Value: TypeAlias = Callable[[_Mean], float | None]
 _Pick: TypeAlias = Callable[[list[float]], float]
 
 
-def windows(run: Run) -> Section | None:
+def show_windows(run: RunData) -> Section | None:
     """Return the charts of each query under each condition, one of which is shown."""
-    groups: dict[tuple[Condition, str], list[Asked]] = defaultdict(list)
+    groups: dict[tuple[Condition, str], list[QueryRun]] = defaultdict(list)
     for asked in run.windows:
         groups[asked.condition, asked.query].append(asked)
     if not groups:
         return None
     most = max(20, min(LONGEST, POINTS // (5 * max(1, len(run.windows)))))
+    means = _means(run)
     options = []
     for condition in run.conditions:
         for query in run.queries:
             if (condition, query) in groups:
-                blocks = tuple(_charts(run, condition, query, groups[condition, query], most))
+                blocks = tuple(_charts(run, groups[condition, query], means, most))
                 options.append(Option(f"{query}, {condition.label}", blocks))
     longest = max(len(found) for found in run.windows.values())
     note = Text(
@@ -92,9 +93,12 @@ class _Drawn:
         return thin([(each.t / 1000, value(each)) for each in self.series[engine]], self.most, pick)
 
 
-def _charts(run: Run, condition: Condition, query: str, found: Sequence[Asked], most: int) -> Iterator[Block]:
-    bases = {asked.engine: base(run.windows[asked]) for asked in found}
-    series = {asked.engine: _means(run.windows[asked], bases[asked.engine]) for asked in found}
+def _charts(
+    run: RunData, found: Sequence[QueryRun], means: Mapping[QueryRun, list[_Mean]], most: int
+) -> Iterator[Block]:
+    condition, query, _ = found[0]
+    bases = {at.engine: base(run.windows[at]) for at in found}
+    series = {at.engine: [each._replace(t=each.t - bases[at.engine]) for each in means.get(at, [])] for at in found}
     present = tuple((place, engine) for place, engine in enumerate(run.engines) if series.get(engine))
     drawn = _Drawn(f"{query} in test {condition.label}", series, present, axis(bases.values()), most)
     if present:
@@ -147,29 +151,20 @@ def _expected(drawn: _Drawn) -> Iterator[Series]:
         yield Series("expected" if len(shared) == 1 else f"expected of {listed(engines)}", None, points)
 
 
-def _means(found: Sequence[Answered], start: int) -> list[_Mean]:
-    """Return one line for each time at which an answer was due, in order; answers nobody expected have no time."""
-    by_time: dict[int, list[Answered]] = defaultdict(list)
-    for each in found:
-        if each.t is not None:
-            by_time[each.t - start].append(each)
-    means = []
-    for t, some in sorted(by_time.items()):
-        delays = [each.delay for each in some if each.delay is not None]
-        means.append(
-            _Mean(
-                t,
-                fmean(each.precision for each in some),
-                fmean(each.recall for each in some),
-                fmean(delays) if delays else None,
-                fmean(each.expected for each in some),
-                fmean(each.actual for each in some),
-            )
-        )
+def _means(run: RunData) -> dict[QueryRun, list[_Mean]]:
+    """Return the means over repetitions of each window, in order of time; unexpected answers have no time."""
+    means: dict[QueryRun, list[_Mean]] = {}
+    for condition, query, engine, *figures in run.sql(
+        "SELECT condition, query, engine, t, avg(precision), avg(recall), avg(delay), avg(expected), avg(actual) "
+        "FROM windows WHERE t IS NOT NULL AND condition IS NOT NULL AND query IS NOT NULL "
+        "GROUP BY condition, query, engine, t ORDER BY t"
+    ):
+        at = QueryRun(run.conditions[condition], run.queries[query], run.engines[engine])
+        means.setdefault(at, []).append(_Mean(*figures))
     return means
 
 
-def _spans(run: Run, found: Sequence[Asked], bases: Mapping[str, int]) -> Iterator[Span]:
+def _spans(run: RunData, found: Sequence[QueryRun], bases: Mapping[str, int]) -> Iterator[BorderSpan]:
     """Return the windows whose borders were moved, of the first repetition."""
     for asked in found:
         for each in run.windows[asked]:
@@ -179,4 +174,4 @@ def _spans(run: Run, found: Sequence[Asked], bases: Mapping[str, int]) -> Iterat
                 start, place = bases[asked.engine], run.engines.index(asked.engine)
                 expected = (each.open - start) / 1000, (each.close - start) / 1000
                 used = (each.used[0] - start) / 1000, (each.used[1] - start) / 1000
-                yield Span(f"{expected[1]:,g} s", expected, used, asked.engine, place)
+                yield BorderSpan(f"{expected[1]:,g} s", expected, used, asked.engine, place)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrograph_gauge.report.document import Guilty, Section, Text, Wrong, WrongGroup, WrongWindow, section
-from hydrograph_gauge.report.gather import KEPT_BY_GROUP, Asked, Run
+from hydrograph_gauge.report.document import (
+    BlamedRow,
+    Column,
+    Section,
+    Table,
+    Text,
+    Value,
+    Wrong,
+    WrongGroup,
+    WrongWindow,
+    section,
+)
+from hydrograph_gauge.report.run_data import KEPT_BY_GROUP, QueryRun, RunData, find_query_run
 from hydrograph_gauge.report.sections.measures import counted, cut
 from hydrograph_gauge.report.sections.times import DAY, instant, span
-from hydrograph_gauge.results import Blame, Window
+from hydrograph_gauge.run_records import RowExplanation, WindowRecord
 
 BLAMED = 20
 """Rows of one window, of the missing and of the extra ones each."""
@@ -18,26 +29,26 @@ LETTERS = 1_000
 """Characters of one term or triple."""
 BUDGET = 4_000_000
 """Characters of all rows and triples together."""
+DISPUTED = 200
+"""Disputed windows that are listed."""
+DISPUTED_ROWS = 3
+"""Rows of a disputed window, missing and extra ones each."""
+DISPUTED_LETTERS = 300
 
 
-def places(run: Run, part: int) -> dict[Asked, str]:
-    """Return where in the page the wrong windows of a query on an engine stand; `part` is the run's number."""
-    return {asked: f"wrong-{part}-{number}" for number, asked in enumerate(run.wrong)}
-
-
-def wrong(run: Run, found: dict[Asked, str]) -> Section | None:
+def show_wrong(run: RunData) -> Section | None:
     """Return the wrong windows in detail, as many as there is room for: the first of each query before the second."""
     if not run.wrong:
         return None
-    left = BUDGET
-    shown: dict[Asked, list[WrongWindow]] = {asked: [] for asked in run.wrong}
+    left, anchors = BUDGET, run.anchors
+    shown: dict[QueryRun, list[WrongWindow]] = {asked: [] for asked in run.wrong}
     for number in range(KEPT_BY_GROUP):
         for asked, windows in run.wrong.items():
             if number < len(windows) and left > 0:
                 window = _window(windows[number])
                 left -= _size(window)
                 shown[asked].append(window)
-    groups = tuple(_group(run, asked, found[asked], shown[asked]) for asked in run.wrong)
+    groups = tuple(_group(run, asked, anchors[asked], shown[asked]) for asked in run.wrong)
     total, detailed = sum(run.wrong_count.values()), sum(map(len, shown.values()))
     note = (
         f"{counted(total, 'window')} with a wrong answer. {_shown(detailed, total)} shown with rows: the first "
@@ -51,7 +62,7 @@ def _shown(detailed: int, total: int) -> str:
     return "All are" if detailed == total else f"{detailed:,} of them are"
 
 
-def _group(run: Run, asked: Asked, place: str, windows: Sequence[WrongWindow]) -> WrongGroup:
+def _group(run: RunData, asked: QueryRun, place: str, windows: Sequence[WrongWindow]) -> WrongGroup:
     facts = run.facts.get((asked.condition.test, asked.query))
     count = run.wrong_count[asked]
     note = f"{count:,} wrong of {counted(len(run.windows[asked]), 'window')}"
@@ -67,7 +78,7 @@ def _group(run: Run, asked: Asked, place: str, windows: Sequence[WrongWindow]) -
     )
 
 
-def _window(record: Window) -> WrongWindow:
+def _window(record: WindowRecord) -> WrongWindow:
     facts = [("expected rows", f"{record.expected:,}"), ("rows that came", f"{record.actual:,}")]
     facts += [("precision", f"{record.precision:.4g}"), ("recall", f"{record.recall:.4g}")]
     if record.used_open is not None and record.used_close is not None:
@@ -92,7 +103,7 @@ def _window(record: Window) -> WrongWindow:
     )
 
 
-def title_of(record: Window) -> str:
+def title_of(record: WindowRecord) -> str:
     """Return a window by its borders, or by its time."""
     if record.t is None:
         title = "an answer that nothing expected"
@@ -103,14 +114,50 @@ def title_of(record: Window) -> str:
     return title if record.key.repetition == 0 else f"{title}, repetition {record.key.repetition + 1}"
 
 
-def _guilty(blame: Blame) -> Guilty:
+def _guilty(blame: RowExplanation) -> BlamedRow:
     row = tuple(None if term is None else cut(term, LETTERS) for term in blame.row)
     triples = tuple(cut(triple, LETTERS) for triple in blame.triples[:TRIPLES])
     if len(blame.triples) > TRIPLES:
         triples += (f"\N{HORIZONTAL ELLIPSIS} and {len(blame.triples) - TRIPLES:,} more triples",)
-    return Guilty(row, triples)
+    return BlamedRow(row, triples)
 
 
 def _size(window: WrongWindow) -> int:
     guilty = window.missing + window.extra
     return 200 + sum(len(text or "") + 8 for each in guilty for text in (*each.row, *each.triples))
+
+
+def show_disputed(run: RunData) -> Section | None:
+    """Return the windows in which rdflib answers as the engine does, or as nobody; None if there are none."""
+    if not run.disputed:
+        return None
+    rows: list[tuple[Value, ...]] = []
+    for each in run.disputed[:DISPUTED]:
+        asked = find_query_run(each.key)
+        where = asked.condition.label, asked.engine, asked.query, title_of(each)
+        rows.append((*where, each.opinion, _join_rows(each.missing), _join_rows(each.extra)))
+    table = Table(
+        "Windows in which pyoxigraph, the oracle's evaluator, and the engine differ and rdflib does not side with "
+        "pyoxigraph. Where engine and rdflib agree, the answer counts as right, and the query as an oracle error. "
+        "Missing and extra are rows as the oracle sees it.",
+        (
+            Column("test"),
+            Column("engine"),
+            Column("query"),
+            Column("window"),
+            Column("who is right"),
+            Column("missing", "code"),
+            Column("extra", "code"),
+        ),
+        tuple(rows),
+        headers=4,
+    )
+    left = len(run.disputed) - DISPUTED
+    more = Text(f"{left:,} more are left out here; results.jsonl has them.") if left > 0 else None
+    return section("Settled differences", table, more)
+
+
+def _join_rows(found: Sequence[RowExplanation]) -> str:
+    lines = [" ".join("-" if text is None else text for text in each.row) for each in found[:DISPUTED_ROWS]]
+    more = f" and {len(found) - DISPUTED_ROWS} more" if len(found) > DISPUTED_ROWS else ""
+    return cut("; ".join(lines), DISPUTED_LETTERS) + more
