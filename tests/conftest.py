@@ -49,6 +49,15 @@ def local() -> Iterator[Local]:
         yield placed
 
 
+@pytest.fixture
+def placed() -> Iterator[Local]:
+    """A database of its own, for tests that keep tables in it from query to query."""
+    from hydrograph.runtime.placement.local import Local
+
+    with Local(threads=1, small=True) as database:
+        yield database
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Start Spark with two cores, on loopback only, in a time zone that no result may depend on."""

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from hydrograph.live.checkpoint.codec import decode_outcome, encode
+from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import BatchOutcome, QueryRecord
-from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import QuerySpec, Stepper
+from hydrograph.live.step.records import QueryRecord, QuerySpec
+from hydrograph.live.step.step import Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
@@ -23,6 +22,7 @@ from tests.support.random_cases import BASIC, FULL, Case, random_case
 from tests.support.random_windows import random_report_case
 from tests.support.replay_adapter import encode_elements, encode_triples
 from tests.support.reported import reports_any
+from tests.support.step_harness import StepHarness
 
 DISORDER = 3
 """What random streams are late by, at most; see `Shape`."""
@@ -66,7 +66,7 @@ class History:
         return StaticGraphs(encode_triples(self.case.static.default) if has_static else None)
 
     def stepper(self, placed: Local | Spark) -> Stepper:
-        return Stepper(self.registered(), self.static(), placed)
+        return Stepper(self.registered(), self.static(), EvaluationChoice(placed))
 
 
 def random_histories(seed: int, number: int) -> list[History]:
@@ -120,38 +120,19 @@ def lived(
     restarts: Random | None = None,
     watch: Callable[[QueryRecord], None] = lambda _: None,
 ) -> tuple[list[str], QueryRecord]:
-    """Return what the steps of a history report, and the last record; `restarts` draws batches after which it dies.
+    """Return the reports of a live run, line by line, and its last record.
 
-    Whoever goes on then has the record as it is written down, and the log. `watch` gets the record of each batch.
+    `restarts` draws the batches after which it restarts. `watch` gets the record of each batch.
     """
-    stepper = _begun(history, placed)
-    state, record, lines = State(), QueryRecord(), []
+    query = history.registered()
+    harness = StepHarness(query, placed, history.static())
     batches: Sequence[list[InputBatch]] = [*history.arrivals(), []]
-    partitions = history.registered().partitions
     number = 0
-    while number < len(batches) or record.decision.more:
-        arrivals = batches[number] if number < len(batches) else []
+    while number < len(batches) or harness.record.decision.more:
+        inputs = batches[number] if number < len(batches) else []
         number += 1
-        ended = partitions if number >= len(batches) else ()
-        decision = stepper.decide(state, arrivals, record, ended=ended)
-        state, units, record = stepper.work(state, arrivals, record, decision)
-        lines += [unit.text for unit in units]
-        watch(record)
+        harness.step(inputs, ended=query.partitions if number >= len(batches) else ())
+        watch(harness.record)
         if restarts is not None and restarts.random() < 0.4:
-            outcome = decode_outcome(encode(BatchOutcome(records={"query": record}), {}), {})
-            record = replace(outcome.records["query"], snapshot=record.snapshot)  # which stands elsewhere
-            stepper = _begun(history, placed)
-            state = stepper.rebuilt(record, _logged(batches[:number], record))
-    return lines, record
-
-
-def _begun(history: History, placed: Local | Spark) -> Stepper:
-    if isinstance(placed, Local):
-        placed.forget()
-    return history.stepper(placed)
-
-
-def _logged(batches: Sequence[list[InputBatch]], record: QueryRecord) -> list[InputBatch]:
-    """Return what a log still has to have, cut where it may be forgotten: between two batches of a partition."""
-    every = [arrival for arrivals in batches for arrival in arrivals]
-    return [arrival for arrival in every if arrival.start >= record.oldest.get(arrival.name, 0)]
+            harness.restart()
+    return harness.lines, harness.record

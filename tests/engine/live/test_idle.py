@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from hydrograph.language import parse
 from hydrograph.live.driver.batch_loop import BatchLoop
-from hydrograph.live.driver.registered_query import RegisteredQuery
-from hydrograph.live.sources.inputs import Input
+from hydrograph.live.driver.query_registry import RegisteredQuery
+from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.status import Stopwatch
 from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.stepper import QuerySpec, Stepper
+from hydrograph.live.step.records import QuerySpec
+from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
 from hydrograph.streams.static import StaticGraphs
 from hydrograph.windows.profile import RSPQL
 from hydrograph.windows.stream import Element
-from tests.support.live_faults import MemoryFiles, MemorySource
+from tests.support.live_faults import MemoryFiles, MemorySource, memory_input
 from tests.support.replay_adapter import encode_elements
 
 QUICK, SLOW = Iri("urn:quick"), Iri("urn:slow")
 QUERY = """SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:quick> [RANGE 10ms STEP 10ms]
 FROM NAMED WINDOW <urn:v> ON <urn:slow> [RANGE 10ms STEP 10ms]
 { { WINDOW <urn:w> { ?s ?p ?o } } UNION { WINDOW <urn:v> { ?s ?p ?o } } }"""
-
-
-@pytest.fixture
-def placed() -> Iterator[Local]:
-    with Local(threads=1, small=True) as database:
-        yield database
 
 
 def arrivals(stream: Iri, times: list[int]) -> list[InputBatch]:
@@ -46,24 +37,24 @@ def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
     sources = {QUICK: MemorySource(arrivals(QUICK, [1, 25, 35])), SLOW: MemorySource(arrivals(SLOW, [1, 3]))}
     partitions = tuple(map(partition_of, sources))
     registered = QuerySpec(name="query", plan=plan(parse(QUERY), RSPQL, 0), partitions=partitions)
-    inputs = [Input(stream, source) for stream, source in sources.items()]
-    member = RegisteredQuery(Stepper(registered, StaticGraphs(), placed))
+    inputs = [memory_input(stream, source) for stream, source in sources.items()]
+    member = RegisteredQuery(Stepper(registered, StaticGraphs(), EvaluationChoice(placed)))
     runner = BatchLoop(member, inputs, MemoryFiles(), idle_after=5.0, clock=lambda: now)
     runner.open()
     quick, slow = (sources[stream].chunks for stream in (QUICK, SLOW))
     sources[QUICK].there = sources[SLOW].there = 1
-    assert runner.once()
+    assert runner.run_once()
     # Somebody reads the one for ten seconds, and meanwhile the other has something too.
     sources[QUICK].there = sources[SLOW].there = 2
     now = 10.0
-    assert runner.arrived([quick[1]], Stopwatch())
+    assert runner.run_on([quick[1]], Stopwatch())
     assert [*runner.batch.idle] == []
-    assert runner.arrived([slow[1]], Stopwatch())
-    counts = runner.members["query"].record.counts
+    assert runner.run_on([slow[1]], Stopwatch())
+    counts = runner.queries["query"].record.counts
     assert (counts.used, counts.late_dropped) == (4, 0)
     # Now it is silent indeed.
     sources[QUICK].there = 3
     now = 20.0
-    assert runner.once()
+    assert runner.run_once()
     assert [*runner.batch.idle] == [SLOW.value]
-    assert runner.members["query"].record.reports > 0
+    assert runner.queries["query"].record.reports > 0

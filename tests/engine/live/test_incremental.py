@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -14,28 +13,26 @@ from sqlglot import exp
 from hydrograph import api
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.algebra.windows import TimeWindow
-from hydrograph.compile.program import SetMaking
-from hydrograph.live.evaluate import deltas, incremental
+from hydrograph.compile.inputs import Deduplication
+from hydrograph.live.evaluate import choose, deltas, incremental
 from hydrograph.live.evaluate.change_instants import ChangeInstants
+from hydrograph.live.evaluate.choose import IncrementalWithFallback, choose_evaluation
 from hydrograph.live.evaluate.deduplication import Deduplicator, TripleIntervals
 from hydrograph.live.evaluate.deltas import NEW, split_program
-from hydrograph.live.evaluate.whole_windows import Evaluator
-from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QueryRecord
-from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import QuerySpec, Stepper
+from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
+from hydrograph.live.evaluate.materialized_results import MaterializedResults
+from hydrograph.live.step.evaluation import EvaluationStatus
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
-from hydrograph.streams.static import StaticGraphs
-from hydrograph.windows.profile import Origin, Profile
+from hydrograph.windows.profile import Origin
 from hydrograph.windows.report import Policy, When
 from hydrograph.windows.stream import Element
 from hydrograph.windows.tick import Tick
 from tests.support.live_histories import History, cut, lived, random_history, replayed
 from tests.support.random_windows import random_report_case
-from tests.support.replay_adapter import encode_elements
+from tests.support.step_harness import StepHarness
 
 SEEDS = (1, 3, 5, 6, 9, 13, 15)
 MISTAKEN = (13, 15)
@@ -53,88 +50,75 @@ WHERE { WINDOW :w { ?a :p ?b . ?b :q ?c OPTIONAL { ?c :p ?d } } } GROUP BY ?b
 
 
 @pytest.fixture
-def placed() -> Iterator[Local]:
-    with Local(threads=1, small=True) as database:
-        yield database
-
-
-@pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let rows be added with every batch, not only when a report needs them."""
-    monkeypatch.setattr(incremental, "EAGER", 1)
-    monkeypatch.setattr(incremental, "_SHARE", 2**40)
+    monkeypatch.setattr(incremental, "EAGER_ROWS", 1)
+    monkeypatch.setattr(incremental, "WAITING_SHARE", 2**40)
 
 
 def triple(s: str, p: str, o: str) -> Triple:
     return Triple(Iri(f"urn:{s}"), Iri(f"urn:{p}"), Iri(f"urn:{o}"))
 
 
-class Run:
-    """A query that is given elements batch by batch."""
-
-    def __init__(self, text: str, placed: Local, profile: Profile | None = None) -> None:
-        """Register the query."""
-        query = api.query(text)
-        planned = plan(query.algebra, profile or query.profile, 0)
-        registered = QuerySpec(name="query", plan=planned, partitions=(partition_of(S),))
-        self.stepper = Stepper(registered, StaticGraphs(), placed)
-        self.state, self.record, self.at = State(), QueryRecord(), 0
+class Run(StepHarness):
+    """A query over one stream that is evaluated incrementally."""
 
     def give(self, *elements: tuple[int, Triple]) -> list[str]:
-        events = encode_elements([Element.of(t, self.at + n, content) for n, (t, content) in enumerate(elements)])
-        arrivals = [InputBatch(S, events, self.at, self.at + len(elements))]
-        self.at += len(elements)
-        decision = self.stepper.decide(self.state, arrivals, self.record)
-        self.state, units, self.record = self.stepper.work(self.state, arrivals, self.record, decision)
+        at = self.record.decision.end.get(S.value, 0)
+        units = self.send(*(Element.of(t, at + n, content) for n, (t, content) in enumerate(elements)))
         return [unit.text for unit in units]
 
     @property
     def kept(self) -> incremental.Incremental:
-        evaluator = self.stepper._evaluator
-        assert evaluator is not None
-        assert evaluator.incremental is not None
-        return evaluator.incremental
+        """What is kept, which shows how much work was done."""
+        return incremental_of(self.stepper.evaluation)
+
+
+def incremental_of(evaluation: EvaluationStatus) -> incremental.Incremental:
+    assert isinstance(evaluation, IncrementalWithFallback)
+    assert isinstance(evaluation.current, incremental.Incremental)
+    return evaluation.current
 
 
 def test_what_is_there_is_not_joined_again(placed: Local) -> None:
-    run = Run(JOIN, placed)
+    run = Run.of_text(JOIN, placed)
     for t in range(0, 15_000, 300):
         run.give((t, triple(f"a{t}", "p", f"b{t % 700}")), (t, triple(f"b{t % 700}", "q", f"c{t}")))
     run.give((15_000, triple("a", "p", "b")))
-    before = (dict(run.kept.work.read), dict(run.kept.work.made))
-    assert run.kept.rows > 60
+    before = (dict(run.kept.counters.read), dict(run.kept.counters.made))
+    assert run.kept.kept_rows > 60
     # The three triples of this second, and nothing of those before, are what the joins begin with.
     assert run.give((15_500, triple("b", "q", "c")), (16_000, triple("x", "p", "y")))
-    read = Counter(run.kept.work.read) - Counter(before[0])
-    made = Counter(run.kept.work.made) - Counter(before[1])
+    read = Counter(run.kept.counters.read) - Counter(before[0])
+    made = Counter(run.kept.counters.made) - Counter(before[1])
     assert max(read.values()) <= 3
     answer = run.kept.program.answer
     assert made[answer] == 1
 
 
 def test_each_answer_is_made_once_however_many_windows_show_it(placed: Local) -> None:
-    run = Run(JOIN, placed)
+    run = Run.of_text(JOIN, placed)
     rows = 0
     for t in range(0, 30_000, 500):
         units = run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
         rows += sum(unit.count('"a"') for unit in units)
-    made = run.kept.work.made[run.kept.program.answer]
+    made = run.kept.counters.made[run.kept.program.answer]
     assert made == 59  # the last one waits for a report that needs it
     assert rows > 5 * made
 
 
 @pytest.mark.usefixtures("at_once")
 def test_what_is_kept_is_bounded_however_many_batches_a_window_has(placed: Local) -> None:
-    run, each = Run(JOIN, placed), 40
+    run, each = Run.of_text(JOIN, placed), 40
     for t in range(0, 25_000, 200):
         run.give(*[(t, triple(f"a{t}-{n}", "p", f"b{t}-{n}")) for n in range(each)])
     window = 50 * each
     assert window <= run.state.size <= 1.5 * window + 256
-    assert len(run.state.pieces[S]) < 40
-    (repeats,) = run.kept._repeats.values()
+    assert len(run.state.runs[S]) < 40
+    (repeats,) = run.kept.deduplicators.values()
     assert window <= len(repeats) <= 1.5 * window + 1024
-    assert run.kept.rows <= 1.5 * window + 1024
-    assert max(len(kept.runs) for kept in run.kept._kept.values()) < 40
+    assert run.kept.kept_rows <= 1.5 * window + 1024
+    assert max(len(kept.runs) for kept in run.kept.kept.values()) < 40
 
 
 def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,10 +129,10 @@ def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pyt
         for seed in (1, 5, 7):
             history = random_history(seed)
             assert lived(history, placed)[0] == replayed(history.case, placed), (most, seed)
-    run = Run(JOIN, placed)
+    run = Run.of_text(JOIN, placed)
     for t in range(0, 15_000, 500):
         run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
-        gave_up += "rows of q0_window would have to be kept" in run.stepper.evaluation
+        gave_up += "rows of q0_window would have to be kept" in run.stepper.evaluation.description
     assert 0 < gave_up < 30
     assert run.record.reports > 0
 
@@ -157,9 +141,9 @@ def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pyt
 def test_every_term_begins_with_new_rows(text: str) -> None:
     query = api.query(text)
     planned = plan(query.algebra, query.profile, 0)
-    parts = split_program(planned.program(Facts({S: SetMaking.DONE}, broadcast=False)), {})
+    parts = split_program(planned.program(Facts({S: Deduplication.DONE}, broadcast=False)), {})
     joins = 0
-    for step in parts.followed:
+    for step in parts.maintained:
         for select in step.query.find_all(exp.Select):
             sources = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
             names = [source.name for source in sources if isinstance(source, exp.Table)]
@@ -197,13 +181,13 @@ def test_rows_that_are_added_with_every_batch_give_what_replay_gives(placed: Loc
         history = random_history(seed)
         found, _ = lived(history, placed)
         assert found == replayed(history.case, placed), seed
-        ways[Evaluator(history.registered().plan.starting(0), history.static(), placed).incremental is None] += 1
+        ways[choose_evaluation(history.registered().plan.starting(0), history.static(), placed).keeps_rows] += 1
     assert min(ways[True], ways[False]) >= 2
 
 
 def whole(history: History, placed: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with monkeypatch.context() as patched:
-        patched.setattr(Evaluator, "_why_whole", "the test says so")
+        patched.setattr(choose, "why_whole_windows", lambda *_: "the test wants it")
         return lived(history, placed)[0]
 
 
@@ -246,13 +230,14 @@ def test_reports_that_elements_make_are_those_of_replay(placed: Local) -> None:
     for seed in range(12):
         history = changing(seed)
         planned = history.registered().plan
-        evaluator = Evaluator(planned, history.static(), placed)
-        assert evaluator.incremental is not None or "clock" in evaluator.evaluation or "triples" in evaluator.evaluation
-        if evaluator.incremental is not None:
+        evaluation = choose_evaluation(planned, history.static(), placed)
+        assert evaluation.keeps_rows or "clock" in evaluation.description or "triples" in evaluation.description
+        if evaluation.keeps_rows:
             kept[f"{planned.operator} {planned.tick} expiry {planned.profile.report.expiry}"] += 1
-            kept["changes"] += evaluator.incremental.changes is not None
-            kept["answers"] += evaluator.incremental.answers is not None
-            kept["run again"] += evaluator.incremental.changes is None and evaluator.incremental.answers is None
+            results = incremental_of(evaluation).results
+            kept["changes"] += isinstance(results, IncrementalR2S)
+            kept["results"] += isinstance(results, MaterializedResults)
+            kept["recomputed"] += isinstance(results, incremental.RecomputedResults)
         assert lived(history, placed)[0] == replayed(history.case, placed), seed
     assert len(kept) == 12 + 3
     assert all(kept.values()), kept
@@ -274,15 +259,15 @@ CHANGES = replace(api.query(JOIN).profile, report=Policy(When.CONTENT_CHANGE), o
 
 
 def test_the_work_of_a_report_that_an_element_makes_follows_the_element(placed: Local) -> None:
-    run = Run(JOIN, placed, CHANGES)
+    run = Run.of_text(JOIN, placed, CHANGES)
     for t in range(0, 9_000, 100):
         run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
-    before = dict(run.kept.work.made), len(run.record.snapshot.counts())
+    before = dict(run.kept.counters.made), len(run.record.snapshot.counts())
     assert before[1] == 89  # the newest waits until its time is over
     (line,) = run.give((9_000, triple("x", "p", "y")))
     assert line.count('"a"') == 1
     assert run.record.snapshot.since(run.record.snapshot) == []
-    made = Counter(run.kept.work.made) - Counter(before[0])
+    made = Counter(run.kept.counters.made) - Counter(before[0])
     assert made[run.kept.program.answer] == 1
     assert run.record.snapshot.changed <= 256
     assert len(run.record.snapshot.entered) == 1
@@ -293,10 +278,10 @@ def test_mistakes_in_the_numbers_of_instants_are_noticed(
     mistake: str, placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mistake == "places":
-        one = lambda _, due: {stream: np.ones(events.num_rows, np.int64) for stream, events in due.items()}  # noqa: E731
-        monkeypatch.setattr(ChangeInstants, "places", one)
+        one = lambda _, rows: {stream: np.ones(events.num_rows, np.int64) for stream, events in rows.items()}  # noqa: E731
+        monkeypatch.setattr(ChangeInstants, "positions", one)
     else:
-        monkeypatch.setattr(ChangeInstants, "_left", lambda *_: np.array([], np.int64))
+        monkeypatch.setattr(ChangeInstants, "pop_leaving", lambda *_: np.array([], np.int64))
     histories = (changing(seed) for seed in range(12))
     assert any(lived(history, placed)[0] != replayed(history.case, placed) for history in histories)
 
@@ -314,7 +299,7 @@ def test_new_rows_joined_twice_are_noticed(placed: Local, monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("at_once")
 def test_repeats_that_are_not_cut_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Deduplicator, "_again", lambda _, keys: np.zeros(len(keys), bool))
+    monkeypatch.setattr(Deduplicator, "find_repeats", lambda _, keys: np.zeros(len(keys), bool))
     assert differing(placed)
 
 

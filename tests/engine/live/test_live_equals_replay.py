@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
 
-from hydrograph.live.evaluate.whole_windows import Evaluator
+from hydrograph.live.evaluate.choose import IncrementalWithFallback, choose_evaluation
+from hydrograph.live.evaluate.incremental import Incremental
+from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
 from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.report import When
 from tests.support.live_histories import History, lived, random_histories, replayed
@@ -23,12 +24,6 @@ HISTORIES = int(os.environ.get("HYDROGRAPH_HISTORIES", "500"))
 CUTS = 5
 """Ways in which each case is cut into batches: once element by element, and at random."""
 BLOCK = 5
-
-
-@pytest.fixture
-def placed() -> Iterator[Local]:
-    with Local(threads=1, small=True) as database:
-        yield database
 
 
 def check(history: History, expected: list[str], placed: Local, restarts: Random | None = None) -> None:
@@ -59,15 +54,16 @@ def test_the_histories_cover_what_they_are_to_cover() -> None:
         seen[f"operator {planned.operator}"] += 1
         seen["no grid"] += planned.reports is None
         with Local(threads=1, small=True) as database:
-            kept = Evaluator(planned.starting(0), history.static(), database).incremental
-        seen["rows kept"] += kept is not None
-        seen["rows kept without a grid"] += kept is not None and planned.reports is None
-        seen["changes kept"] += kept is not None and kept.changes is not None
+            evaluation = choose_evaluation(planned.starting(0), history.static(), database)
+        seen["rows kept"] += evaluation.keeps_rows
+        seen["rows kept without a grid"] += evaluation.keeps_rows and planned.reports is None
+        if isinstance(evaluation, IncrementalWithFallback) and isinstance(evaluation.current, Incremental):
+            seen["changes kept"] += isinstance(evaluation.current.results, IncrementalR2S)
         seen["two streams"] += len(history.streams) > 1
         seen["waits for t0"] += not planned.is_placed
         seen["non-empty"] += planned.profile.report.non_empty
-        for sight in planned.sights.values():
-            seen[type(sight).__name__] += 1
+        for visibility in planned.visibilities.values():
+            seen[type(visibility).__name__] += 1
     missing = {str(when) for when in When} - {str(name) for name in seen}
     assert not missing
     assert all(number >= 2 for number in seen.values()), seen

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from hydrograph.language import parse
 from hydrograph.live.driver.batch_loop import BatchLoop
-from hydrograph.live.driver.registered_query import RegisteredQuery
-from hydrograph.live.sources.inputs import Input
-from hydrograph.live.step import batch_limit as portion
+from hydrograph.live.driver.query_registry import RegisteredQuery
+from hydrograph.live.evaluate.choose import EvaluationChoice
+from hydrograph.live.step import decision as portion
 from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.stepper import QuerySpec, Stepper
-from hydrograph.live.step.units import ResultUnit, UnitKey
+from hydrograph.live.step.records import QuerySpec, ResultUnit, UnitKey
+from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
@@ -22,19 +22,13 @@ from hydrograph.streams.static import StaticGraphs
 from hydrograph.windows.profile import RSPQL, Profile
 from hydrograph.windows.report import Policy, When
 from hydrograph.windows.stream import Element
-from tests.support.live_faults import MemoryFiles, MemorySource
+from tests.support.live_faults import MemoryFiles, MemorySource, memory_input
 from tests.support.live_histories import lived, random_history, replayed
 from tests.support.replay_adapter import encode_elements
 
 STREAM = Iri("urn:stream")
 QUERY = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 10ms STEP 5ms] { WINDOW <urn:w> { ?s ?p ?o } }"
 YEAR = 365 * 86_400_000
-
-
-@pytest.fixture
-def placed() -> Iterator[Local]:
-    with Local(threads=1, small=True) as database:
-        yield database
 
 
 class Driven:
@@ -57,10 +51,10 @@ class Driven:
         registered = QuerySpec(
             name="query", plan=plan(parse(QUERY), self.profile, 0), partitions=(partition_of(STREAM),)
         )
-        member = RegisteredQuery(Stepper(registered, StaticGraphs(), placed))
+        member = RegisteredQuery(Stepper(registered, StaticGraphs(), EvaluationChoice(placed)))
         runner = BatchLoop(
             member,
-            [Input(STREAM, self.source)],
+            [memory_input(STREAM, self.source)],
             self.files,
             outs=[lambda unit: self.units.__setitem__(unit.key, unit)],
             idle_after=5.0,
@@ -70,9 +64,9 @@ class Driven:
         return runner
 
     def once(self, runner: BatchLoop) -> bool:
-        before = runner.members["query"].record.reports
-        worked = runner.once()
-        self.most = max(self.most, runner.members["query"].record.reports - before)
+        before = runner.queries["query"].record.reports
+        worked = runner.run_once()
+        self.most = max(self.most, runner.queries["query"].record.reports - before)
         return worked
 
     @property
@@ -82,7 +76,7 @@ class Driven:
 
 @pytest.mark.parametrize("most", [1, 4])
 def test_portions_of_any_size_give_what_replay_gives(placed: Local, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(portion, "MOST", most)
+    monkeypatch.setattr(portion, "MAX_REPORTS", most)
     for seed in range(1000, 1012):
         history = random_history(seed)
         expected = replayed(history.case, placed)
@@ -95,7 +89,7 @@ def test_portions_of_any_size_give_what_replay_gives(placed: Local, monkeypatch:
 def test_a_silence_that_is_over_is_worked_off_in_portions(
     placed: Local, monkeypatch: pytest.MonkeyPatch, policy: Policy
 ) -> None:
-    monkeypatch.setattr(portion, "MOST", 100)
+    monkeypatch.setattr(portion, "MAX_REPORTS", 100)
     driven = Driven([1, 5_000, 5_001], replace(RSPQL, report=policy))
     runner = driven.start(placed)
     while driven.once(runner):
@@ -112,7 +106,7 @@ def test_a_silence_that_is_over_is_worked_off_in_portions(
 def test_a_crash_in_the_middle_of_a_silence_goes_on_with_the_next_portion(
     placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portion, "MOST", 100)
+    monkeypatch.setattr(portion, "MAX_REPORTS", 100)
     driven = Driven([1, 5_000])
     runner = driven.start(placed)
     for _ in range(3):
@@ -129,5 +123,5 @@ def test_a_year_of_silence_takes_no_memory_at_once(placed: Local) -> None:
     runner = driven.start(placed)
     for _ in range(3):
         assert driven.once(runner)
-    assert driven.most == portion.MOST
-    assert len(driven.units) == 3 * portion.MOST
+    assert driven.most == portion.MAX_REPORTS
+    assert len(driven.units) == 3 * portion.MAX_REPORTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import TypeAlias
@@ -11,7 +11,7 @@ import pytest
 
 from hydrograph.algebra.windows import CountWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.language import parse
-from hydrograph.live.step.records import Record
+from hydrograph.live.step.records import QueryRecord
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
@@ -24,12 +24,6 @@ from tests.support.random_cases import Case
 
 CHANGES = replace(RSPQL, report=Policy(When.CONTENT_CHANGE))
 LEAVING = replace(RSPQL, report=Policy(When.CONTENT_CHANGE, expiry=True))
-
-
-@pytest.fixture
-def placed() -> Iterator[Local]:
-    with Local(threads=1, small=True) as database:
-        yield database
 
 
 class Always(Random):
@@ -126,13 +120,13 @@ def test_an_element_of_another_stream_with_the_place_of_a_late_one_counts(placed
     assert any("urn:b22" in line for line in found)
 
 
-def rows_needed(windows: Sequence[tuple[str, WindowDefinition]], number: int, placed: Local) -> tuple[int, Record]:
+def rows_needed(windows: Sequence[tuple[str, WindowDefinition]], number: int, placed: Local) -> tuple[int, QueryRecord]:
     """Return how many elements a log has to have after so many, and the record before the end."""
     one_by_one = history(windows, [("a", 5 * n) for n in range(number)])
     elements = one_by_one.case.elements[Iri("urn:a")]
     batches = tuple({Iri("urn:a"): tuple(elements[n : n + 50])} for n in range(0, number, 50))
     made = replace(one_by_one, batches=batches)
-    seen: list[Record] = []
+    seen: list[QueryRecord] = []
     _, record = lived(made, placed, watch=seen.append)
     before = seen[-2]
     return before.decision.end["urn:a"] - before.oldest["urn:a"], record

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from hydrograph.live.checkpoint.snapshot_log import Place, SnapshotLog
+from hydrograph.live.checkpoint.snapshot_log import SnapshotLog, SnapshotPosition
 from hydrograph.live.step import snapshot
-from hydrograph.live.step.snapshot import NOTHING, Snapshot
+from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot
 from hydrograph.runtime.reports import Row
 from tests.support.live_faults import DAMAGES, MemoryFiles
 
@@ -23,10 +23,10 @@ def written(files: MemoryFiles) -> int:
 
 
 def test_it_is_what_came_without_what_went(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "_LEAST", 10)
+    monkeypatch.setattr(snapshot, "MIN_CHANGES", 10)
     rng = Random("snapshots")
     expected: Counter[Row] = Counter()
-    found, log, files = NOTHING, None, MemoryFiles()
+    found, log, files = EMPTY_SNAPSHOT, None, MemoryFiles()
     log = SnapshotLog(files, 1)
     wholes = 0
     for _ in range(300):
@@ -47,7 +47,7 @@ def test_it_is_what_came_without_what_went(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_a_batch_writes_follows_what_changed() -> None:
     files = MemoryFiles()
     log = SnapshotLog(files, 1)
-    many = NOTHING.after(rows(*range(5_000)), ())
+    many = EMPTY_SNAPSHOT.after(rows(*range(5_000)), ())
     log.write("q", many)
     before = written(files)
     assert log.write("q", many) is not None
@@ -59,7 +59,7 @@ def test_what_a_batch_writes_follows_what_changed() -> None:
 
 def test_a_query_without_changes_has_no_files() -> None:
     files = MemoryFiles()
-    assert SnapshotLog(files, 1).write("q", NOTHING) is None
+    assert SnapshotLog(files, 1).write("q", EMPTY_SNAPSHOT) is None
     assert not files.data
 
 
@@ -67,7 +67,7 @@ def test_a_query_without_changes_has_no_files() -> None:
 def test_one_of_two_copies_is_enough(damage: str) -> None:
     files = MemoryFiles()
     log = SnapshotLog(files, 1)
-    first = NOTHING.after(rows(*range(300)), ())
+    first = EMPTY_SNAPSHOT.after(rows(*range(300)), ())
     place = log.write("q", first.after(rows(1), ()))
     assert place is not None
     for name in [*files.data]:
@@ -81,23 +81,23 @@ def test_one_of_two_copies_is_enough(damage: str) -> None:
         files.data = kept
     for name in files.data:
         files.data[name] = b""
-    assert not SnapshotLog(files, 2).stands(place)
+    assert not SnapshotLog(files, 2).is_intact(place)
 
 
 def test_files_that_no_record_needs_are_removed() -> None:
     files = MemoryFiles()
     log = SnapshotLog(files, 1)
-    one = log.write("one", NOTHING.after(rows(1), ()))
-    two = log.write("two", NOTHING.after(rows(2), ()))
-    assert isinstance(one, Place)
-    assert isinstance(two, Place)
+    one = log.write("one", EMPTY_SNAPSHOT.after(rows(1), ()))
+    two = log.write("two", EMPTY_SNAPSHOT.after(rows(2), ()))
+    assert isinstance(one, SnapshotPosition)
+    assert isinstance(two, SnapshotPosition)
     log.keep({one.file}, {"one"})
-    assert log.stands(one)
-    assert not log.stands(two)
+    assert log.is_intact(one)
+    assert not log.is_intact(two)
     assert len(files.data) == 2
 
 
 def test_equal_ones_are_equal_however_they_came_about() -> None:
-    there = NOTHING.after(rows(1, 2), ()).after(rows(2), rows(1))
+    there = EMPTY_SNAPSHOT.after(rows(1, 2), ()).after(rows(2), rows(1))
     assert there == Snapshot(None, rows(2, 2), (), 2)
-    assert there != NOTHING
+    assert there != EMPTY_SNAPSHOT

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -22,7 +21,7 @@ from hydrograph.windows.profile import CQELS, PRESETS, RSPQL
 from hydrograph.windows.report import Policy, When
 from hydrograph.windows.stream import Element
 from hydrograph.windows.tick import Tick
-from hydrograph_gauge.oracle.compare import Mismatch, compare_reports
+from hydrograph_gauge.oracle.compare import ReportDifference, compare_reports
 from tests.support.random_cases import Case, shrink
 from tests.support.random_data import FULL
 from tests.support.random_windows import random_report_case
@@ -35,13 +34,7 @@ QUICK = 4
 """Blocks that `make test` runs; the others are marked slow."""
 
 
-@pytest.fixture
-def placed() -> Iterator[Local]:
-    with Local(threads=1, small=True) as database:
-        yield database
-
-
-def differences(case: Case, placed: Local, chunk: int | None) -> list[Mismatch]:
+def differences(case: Case, placed: Local, chunk: int | None) -> list[ReportDifference]:
     placed.forget()
     return compare_reports(case.expected(), answer_any(case, placed, chunk=chunk))
 

@@ -1,28 +1,47 @@
-"""Triples that come again (S36): what a new arrival adds is its interval without those of the arrivals before it.
+"""Deduplication of triples that arrive again (S36): a new arrival adds its interval without those of earlier arrivals.
 
-The windows of one grid make this simple: both ends of an interval grow with the time of the arrival. So what is left of
-one is a single piece: it begins where the arrival before it in time ends, and ends where the one after it begins.
+The windows of one grid make this simple: both ends of an interval grow with the time of the arrival. So the rest of an
+interval is a single one: it begins where the arrival before it in time ends, and ends where the one after it begins.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from hydrograph.live.step.size_tiered_merge import merge_newest
-from hydrograph.live.step.watermark import Times
+from hydrograph.live.step.report_timeline import Flags, Times
+from hydrograph.live.step.state import merge_newest
 
-_LEAST = 1024
+_SMALL_RUN = 1024
 """Arrivals up to which a run may always grow."""
-Flags = npt.NDArray[np.bool_]
-Keys = npt.NDArray[np.uint64]
+Keys: TypeAlias = npt.NDArray[np.uint64]
+
+
+def triple_keys(s: Times, p: Times, o: Times) -> Keys:
+    """Return a hash of each triple of ids: equal triples have equal keys, different ones nearly never."""
+    s_key, p_key, o_key = (ids.view(np.uint64) for ids in (s, p, o))
+    keys: Keys = (
+        s_key * np.uint64(0x9E3779B97F4A7C15)
+        ^ p_key * np.uint64(0xC2B2AE3D27D4EB4F)
+        ^ o_key * np.uint64(0x165667B19E3779F9)
+    )
+    return keys
+
+
+def may_repeat(rows: pa.Table) -> bool:
+    """Tell whether a triple may occur twice: False is a proof, True may be a hash collision."""
+    keys = triple_keys(*(rows.column(name).to_numpy() for name in ("s_id", "p_id", "o_id")))
+    keys.sort()  # numpy's own `unique` takes ten times as long
+    return bool((keys[1:] == keys[:-1]).any())
 
 
 @dataclass(frozen=True, slots=True)
 class TripleIntervals:
-    """Triples as ids, each with the time of its arrival and the ranks `[lo, hi)` at which a window shows it."""
+    """Arrivals of triples: ids, time, and the reports `[lo, hi)` for which a window shows each."""
 
     ids: tuple[Times, Times, Times]
     t: Times
@@ -38,17 +57,9 @@ class TripleIntervals:
         s, p, o = self.ids
         return TripleIntervals((s[chosen], p[chosen], o[chosen]), self.t[chosen], self.lo[chosen], self.hi[chosen])
 
-    def keys(self) -> Keys:
-        """Return a number for each triple: those of equal ones are equal, those of different ones nearly never."""
-        s, p, o = (ids.view(np.uint64) for ids in self.ids)
-        mixed: Keys = (
-            s * np.uint64(0x9E3779B97F4A7C15) ^ p * np.uint64(0xC2B2AE3D27D4EB4F) ^ o * np.uint64(0x165667B19E3779F9)
-        )
-        return mixed
 
-
-def joined(parts: list[TripleIntervals]) -> TripleIntervals:
-    """Return several as one."""
+def _concat(parts: list[TripleIntervals]) -> TripleIntervals:
+    """Return all arrivals of several parts."""
     s, p, o = (np.concatenate([part.ids[place] for part in parts]) for place in range(3))
     t, lo, hi = (np.concatenate([getattr(part, name) for part in parts]) for name in ("t", "lo", "hi"))
     return TripleIntervals((s, p, o), t, lo, hi)
@@ -56,12 +67,12 @@ def joined(parts: list[TripleIntervals]) -> TripleIntervals:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Arrivals in the order of their keys."""
+    """Run of arrivals, sorted by key."""
 
     keys: Keys
     arrived: TripleIntervals
     last: int
-    """The rank from which on none is shown."""
+    """The report from which on none is shown."""
 
     @classmethod
     def of(cls, keys: Keys, arrived: TripleIntervals) -> _Run:
@@ -71,7 +82,7 @@ class _Run:
 
 @dataclass(slots=True)
 class Deduplicator:
-    """The arrivals of one window that reports to come can show."""
+    """Arrivals of one window that future reports can show."""
 
     _runs: list[_Run] = field(default_factory=list)
 
@@ -80,25 +91,25 @@ class Deduplicator:
         return sum(len(run.keys) for run in self._runs)
 
     def cut(self, new: TripleIntervals) -> tuple[Times, Times, Flags]:
-        """Return the ranks `[lo, hi)` that new arrivals add, and which add any; from now on they are known."""
+        """Return the reports `[lo, hi)` that new arrivals add, and which of them add any; keep those."""
         lo, hi = new.lo.copy(), new.hi.copy()
-        keys = new.keys()
-        if (again := self._again(keys)).any():
+        keys = triple_keys(*new.ids)
+        if (again := self.find_repeats(keys)).any():
             at = np.flatnonzero(again)
-            lo[at], hi[at] = self._left(new.where(at), keys[at])
+            lo[at], hi[at] = self._subtract(new.where(at), keys[at])
         adds: Flags = lo < hi
         if adds.any():
             kept = new if adds.all() else new.where(adds)
             self._runs.append(_Run.of(keys[adds], kept))
-            merge_newest(self._runs, lambda run: len(run.keys), _both, _LEAST)
+            merge_newest(self._runs, lambda run: len(run.keys), _merge, _SMALL_RUN)
         return lo, hi, adds
 
-    def forget(self, frontier: int) -> None:
-        """Forget arrivals that no report from `frontier` on can show."""
-        self._runs = [run for run in self._runs if run.last > frontier]
+    def forget(self, number: int) -> None:
+        """Forget arrivals that no report from a number on can show."""
+        self._runs = [run for run in self._runs if run.last > number]
 
-    def _again(self, keys: Keys) -> Flags:
-        """Tell which of the triples may be there already, or several times among these."""
+    def find_repeats(self, keys: Keys) -> Flags:
+        """Tell which triples may be known already, or occur twice among these."""
         order = np.argsort(keys)
         ordered = keys[order]
         found = np.zeros(len(keys), bool)
@@ -113,10 +124,10 @@ class Deduplicator:
         again[order] = found
         return again
 
-    def _left(self, new: TripleIntervals, keys: Keys) -> tuple[Times, Times]:
-        """Return what is left of the intervals of arrivals beside those that are known, and beside each other."""
+    def _subtract(self, new: TripleIntervals, keys: Keys) -> tuple[Times, Times]:
+        """Return the rest of new intervals after those of known arrivals, and of each other, are subtracted."""
         known = [run.arrived.where(np.flatnonzero(np.isin(run.keys, keys))) for run in self._runs]
-        every = joined([*known, new])
+        every = _concat([*known, new])
         size = len(every)
         is_new = np.arange(size) >= size - len(new)
         s, p, o = every.ids
@@ -127,7 +138,7 @@ class Deduplicator:
         triple = np.concatenate(([0], np.cumsum(~same)))
         left_lo, left_hi = lo.copy(), hi.copy()
         left_lo[1:] = np.where(same, np.maximum(lo[1:], hi[:-1]), lo[1:])
-        # The next one that was known before: new ones give way to those before them instead.
+        # The next arrival that was known before: among new ones the later gives way instead.
         following = np.where(is_new, size, np.arange(size))
         following = np.minimum.accumulate(following[::-1])[::-1]
         there = following < size
@@ -139,5 +150,5 @@ class Deduplicator:
         return found_lo, found_hi
 
 
-def _both(one: _Run, other: _Run) -> _Run:
-    return _Run.of(np.concatenate((one.keys, other.keys)), joined([one.arrived, other.arrived]))
+def _merge(one: _Run, other: _Run) -> _Run:
+    return _Run.of(np.concatenate((one.keys, other.keys)), _concat([one.arrived, other.arrived]))

@@ -1,9 +1,9 @@
-"""What the steps of a program add when rows come (S36), as SQL.
+"""Delta queries of a program (S36): the rows that its steps add when rows arrive, as SQL.
 
-A step that looks at its rows one by one (a pattern, a join, a filter, a union of such) adds to what it had before what
-it makes of combinations in which at least one row is new; nothing that it made before ever changes, since rows come
-with the ranks `[lo, hi)` at which they are valid. Such steps *follow* their input. The others, above them, read what
-those have made, clipped to the ranks that are evaluated (S17).
+A step that looks at rows one by one (a pattern, a join, a filter, a union of such) can be maintained. It adds what it
+makes of combinations in which at least one row is new. Rows never change afterwards, because they carry the ranks
+`[lo, hi)` at which they are valid. The other steps, above them, read the maintained rows, clipped to the ranks that are
+evaluated (S17).
 """
 
 from __future__ import annotations
@@ -15,83 +15,92 @@ from sqlglot import exp
 
 from hydrograph.compile import sql
 from hydrograph.compile import sql_nodes as nodes
-from hydrograph.compile.program import Fixpoint, Keep, Let, Program, Step, tables_of, with_steps
+from hydrograph.compile.program import (
+    Fixpoint,
+    Let,
+    Materialize,
+    Program,
+    Step,
+    parameter_names,
+    tables_of,
+    with_steps,
+)
 
 NEW, OLD, ALL = "_new", "_old", "_all"
-"""Behind the name of a step: the rows that have come, those that were there, and both."""
+"""Suffixes of the name of a step: its new rows, its old rows, and all."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaStep:
-    """A step whose rows are kept, and the query for those that come."""
+    """Maintained step: the query for the rows that it adds."""
 
     name: str
     query: exp.Query
     reads: frozenset[str]
-    """The tables of the query: of windows and of kept steps, with what stands behind their names."""
+    """The tables of the query: those of windows and of maintained steps, with their suffixes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaProgram:
-    """A program in two: what follows its input, and what is evaluated for each report."""
+    """Program in two parts: the steps that are maintained, and the rest, which runs for each report."""
 
-    followed: tuple[DeltaStep, ...]
+    maintained: tuple[DeltaStep, ...]
     rest: Program
-    """Reads the kept rows of steps under the names of the steps with `ALL` behind."""
+    """Reads the maintained rows under the names of the steps with the suffix `ALL`."""
 
 
-def split_program(program: Program, standing: Mapping[str, str]) -> DeltaProgram:
-    """Return the two parts of a program; `standing` are the tables in which static steps stand already."""
+def split_program(program: Program, static: Mapping[str, str]) -> DeltaProgram:
+    """Return the two parts of a program; `static` are the tables of its static steps."""
     windows = {stream.name for stream in program.streams}
     moving = set(windows)
-    following: dict[str, Let | Keep] = {}
+    row_wise: dict[str, Let | Materialize] = {}
     fixed: dict[str, Step] = {}
     known = {source.name for source in program.statics} | windows
     for step in program.steps:
         reads = {table.name for table in tables_of(step.query)}
-        plain = isinstance(step, Let | Keep) and _given(step.query) <= program.constants.keys()
+        plain = isinstance(step, Let | Materialize) and parameter_names(step.query) <= program.constants.keys()
         if plain and not reads & moving and reads <= known:
             fixed[step.name] = step
             known.add(step.name)
         elif plain and reads <= known and _is_row_by_row(step.query):
-            assert isinstance(step, Let | Keep)
-            following[step.name] = step
+            assert isinstance(step, Let | Materialize)
+            row_wise[step.name] = step
             known.add(step.name)
             moving.add(step.name)
-    kept = _kept(program, following, moving)
-    added = {f"{name}{NEW}": Let(f"{name}{NEW}", _added(step.query, moving)) for name, step in following.items()}
+    kept = _steps_to_keep(program, row_wise, moving)
+    added = {f"{name}{NEW}": Let(f"{name}{NEW}", _delta_query(step.query, moving)) for name, step in row_wise.items()}
     steps: dict[str, Step] = {**fixed, **{name: step for name, step in added.items() if name[: -len(NEW)] not in kept}}
-    followed = []
-    for name in following:
+    maintained = []
+    for name in row_wise:
         if name in kept:
-            query = with_steps(added[f"{name}{NEW}"].query, steps, standing)
+            query = with_steps(added[f"{name}{NEW}"].query, steps, static)
             tables = frozenset(table.name for table in tables_of(query)) - steps.keys()
-            followed.append(DeltaStep(name, query, tables))
-    return DeltaProgram(tuple(followed), _rest(program, following, kept))
+            maintained.append(DeltaStep(name, query, tables))
+    return DeltaProgram(tuple(maintained), _rest(program, row_wise, kept))
 
 
-def _kept(program: Program, following: Mapping[str, Step], moving: set[str]) -> set[str]:
-    """Return the steps whose rows are read again: by a join, or by what does not follow."""
-    kept = {program.answer} & following.keys()
+def _steps_to_keep(program: Program, row_wise: Mapping[str, Step], moving: set[str]) -> set[str]:
+    """Return the steps whose rows are kept: a join reads them, or a step that is not maintained."""
+    kept = {program.answer} & row_wise.keys()
     for step in program.steps:
         for query in _queries(step):
             reads = [table.name for table in tables_of(query)]
-            if step.name not in following or sum(name in moving for name in reads) > 1:
-                kept |= following.keys() & {*reads}
+            if step.name not in row_wise or sum(name in moving for name in reads) > 1:
+                kept |= row_wise.keys() & {*reads}
     return kept
 
 
-def _rest(program: Program, following: Mapping[str, Step], kept: set[str]) -> Program:
+def _rest(program: Program, row_wise: Mapping[str, Step], kept: set[str]) -> Program:
     steps: list[Step] = []
     for step in program.steps:
-        if step.name not in following:
+        if step.name not in row_wise:
             steps.append(step)
         elif step.name in kept:
-            steps.append(Let(step.name, _clipped(f"{step.name}{ALL}")))
+            steps.append(Let(step.name, _clip(f"{step.name}{ALL}")))
     return replace(program, steps=tuple(steps))
 
 
-def _clipped(table: str) -> exp.Select:
+def _clip(table: str) -> exp.Select:
     """Return the rows of a table that are valid at some of the ranks that are evaluated, clipped to them (S17)."""
     clipped = exp.Star(
         replace=[
@@ -105,20 +114,20 @@ def _clipped(table: str) -> exp.Select:
     )
 
 
-def _added(query: exp.Query, moving: set[str]) -> exp.Query:
-    """Return the query for what a step adds: one term for each place in which a new row may stand, none twice."""
-    terms = list(_terms(query, moving))
+def _delta_query(query: exp.Query, moving: set[str]) -> exp.Query:
+    """Return the query for the rows that a step adds: one term for each table whose row may be new, without overlap."""
+    terms = list(_delta_terms(query, moving))
     found: exp.Query = terms[0]
     for term in terms[1:]:
         found = exp.union(found, term, distinct=False, copy=False)
     return found
 
 
-def _terms(query: exp.Query, moving: set[str]) -> Iterator[exp.Query]:
+def _delta_terms(query: exp.Query, moving: set[str]) -> Iterator[exp.Query]:
     if isinstance(query, exp.Union):
         for side in (query.left, query.right):
             assert isinstance(side, exp.Query)
-            yield from _terms(side, moving)
+            yield from _delta_terms(side, moving)
         return
     places = sum(table.name in moving for table in tables_of(query))
     for new in range(places):
@@ -134,16 +143,21 @@ def _queries(step: Step) -> list[exp.Query]:
     return [step.query, *inner]
 
 
-def _given(query: exp.Query) -> set[str]:
-    return {str(found.this) for found in query.find_all(exp.Placeholder)}
-
-
-_NOT_ROW_BY_ROW = (exp.Window, exp.AggFunc, exp.Explode, exp.Unnest, nodes.RankRange, exp.Query, exp.Subquery, exp.Exists)
+_NOT_ROW_BY_ROW = (
+    exp.Window,
+    exp.AggFunc,
+    exp.Explode,
+    exp.Unnest,
+    nodes.RankRange,
+    exp.Query,
+    exp.Subquery,
+    exp.Exists,
+)
 _CLAUSES = {"expressions", "from_", "joins", "where", "hint", "kind"}
 
 
 def _is_row_by_row(query: exp.Query) -> bool:
-    """Tell whether a query makes its rows of single rows of its tables, or of combinations of them."""
+    """Tell whether a query makes each row of one row of each table."""
     match query:
         case exp.Union():
             sides = (query.left, query.right)

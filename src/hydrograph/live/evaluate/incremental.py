@@ -1,307 +1,349 @@
-"""Kept rows of a live query: what comes is joined with what is there, never what is there with itself (S36).
+"""Incremental evaluation (S36): new rows are joined with kept rows, never kept rows with each other.
 
-All of it can be made again from the state; it is there for speed alone. Rows that have come wait until a report needs
-them, or until they are many: then the steps of the program that follow their input add what the new rows make.
+The program is split by `deltas`. The steps that look at rows one by one are maintained: their rows are kept, and new
+input adds to them. The other steps are recomputed for each report over the kept rows. New rows wait until a report
+needs them, or until they are many. Everything kept can be rebuilt from the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.algebra.queries import StreamOperator
-from hydrograph.compile import output_queries as finals
-from hydrograph.compile.print import Target, print_sql
-from hydrograph.compile.program import Program
-from hydrograph.compile.static_steps import standing
-from hydrograph.live.evaluate.change_instants import ChangeInstants, ReportInstants
+from hydrograph.compile import output_queries
+from hydrograph.compile.inputs import Deduplication
+from hydrograph.compile.printers import print_sql
+from hydrograph.compile.program import Program, static_steps
+from hydrograph.live.evaluate.change_instants import ChangeInstants, IncrementalLimitError
 from hydrograph.live.evaluate.deduplication import Deduplicator, TripleIntervals
 from hydrograph.live.evaluate.deltas import ALL, NEW, OLD, split_program
-from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
+from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S, compare_reports
+from hydrograph.live.evaluate.live_program import LiveCompiler, load_ranks, load_static
 from hydrograph.live.evaluate.materialized_results import MaterializedResults
-from hydrograph.live.step.report_timeline import ReportTimeline, VisibleSpans
-from hydrograph.live.step.size_tiered_merge import merge_newest
-from hydrograph.live.step.state import State, StateRun
-from hydrograph.live.step.watermark import Times
+from hydrograph.live.evaluate.report_numbering import DueReports, GridNumbering, ReportNumbering, StampedRows
+from hydrograph.live.failpoints import reach
+from hydrograph.live.step.evaluation import CallOrder, PreviousReport, ReportRequest
+from hydrograph.live.step.report_timeline import BEGINNING, ReportTimeline
+from hydrograph.live.step.state import State, StateRun, concat_rows, merge_newest
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.placement.executor import static_table
-from hydrograph.runtime.reports import rows_by_interval
+from hydrograph.runtime.reports import Report, RowsByRank
 from hydrograph.streams.schema import EVENTS
+from hydrograph.streams.static import StaticGraphs
+from hydrograph.windows.scope import Align, Grid
 
-EAGER = 4096
+EAGER_ROWS = 4096
 """Rows that wait at most, where windows are small."""
-_SHARE = 8
-"""Rows that wait at most, as a part of the rows of the windows: reading those once is then spread over enough."""
+WAITING_SHARE = 8
+"""Rows that wait at most, as one part in so many of the rows of the windows: reading those once is then amortised."""
 MAX_ROWS = 5_000_000
 """Rows that are kept of one step at most."""
-_LEAST = 1024
+_SMALL_RUN = 1024
 """Rows up to which a run of kept rows may always grow."""
-_SMALL = 65_536
-"""Rows up to which a run is copied into one block of memory; larger ones are only strung together."""
 _COLUMNS = [name for name in EVENTS.names if name not in ("t", "seq", "t_next")]
+_STATIC_PREFIX = "kept_"
+"""Prefix of the tables that hold static steps."""
+_ANY_NUMBER = Grid(1, 1, align=Align.CLOSE, t0=-1)
+"""A grid in which every number is a rank: that of change instants."""
+
+
+class ResultMaintenance(Protocol):
+    """Maintenance of the solutions of a query, from which its reports are made."""
+
+    materializes: ClassVar[bool]
+    """Whether it keeps the solutions itself; else they are rows of a maintained step, or not kept at all."""
+
+    def add(self, rows: pa.Table) -> None:
+        """Add solutions, each with the numbers `[lo, hi)` of the reports that show it."""
+        ...
+
+    def forget(self, number: int) -> None:
+        """Forget solutions that no report from a number on can show."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many solutions are kept."""
+        ...
+
+    def reports(self, due: DueReports, previous: PreviousReport) -> tuple[list[Report], PreviousReport]:
+        """Return the reports that are due; there is at least one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecomputedResults:
+    """Solutions that are computed for each report, from the kept rows of earlier steps."""
+
+    materializes: ClassVar = False
+    timeline: ReportTimeline
+    program: Program
+    run: Callable[[DueReports], pa.Table]
+    """Runs the rest of the program; the rank of each row is in the column `r`."""
+
+    def add(self, rows: pa.Table) -> None:
+        """Keep nothing."""
+
+    def forget(self, number: int) -> None:
+        """Keep nothing."""
+
+    def __len__(self) -> int:
+        """Return 0."""
+        return 0
+
+    def reports(self, due: DueReports, previous: PreviousReport) -> tuple[list[Report], PreviousReport]:
+        """Return the reports that are due."""
+        solutions = RowsByRank(self.program, self.run(due))
+        return compare_reports(self.timeline, due.timings(), solutions, previous)
 
 
 @dataclass(slots=True)
 class MaterializedRows:
-    """The rows of a kept step, in runs that came together and leave when none of their rows is valid any more."""
+    """Rows of a maintained step, in runs that were added together and are dropped when no report shows them."""
 
+    schema: pa.Schema
     runs: list[tuple[pa.Table, int]] = field(default_factory=list)
-    empty: pa.Table | None = None
 
     def add(self, rows: pa.Table) -> None:
         """Add rows."""
-        if self.empty is None:
-            self.empty = rows.slice(0, 0)
         if rows.num_rows:
             self.runs.append((rows, pc.max(rows.column("hi")).as_py()))
-            merge_newest(self.runs, lambda run: run[0].num_rows, _both, _LEAST)
+            merge_newest(self.runs, lambda run: run[0].num_rows, _merge, _SMALL_RUN)
 
-    def forget(self, frontier: int) -> None:
-        """Forget runs that no report from `frontier` on can show."""
-        self.runs = [(rows, last) for rows, last in self.runs if last > frontier]
+    def forget(self, number: int) -> None:
+        """Forget runs that no report from a number on can show."""
+        self.runs = [(rows, last) for rows, last in self.runs if last > number]
 
-    def table(self) -> pa.Table | None:
-        """Return all rows; None before the first came, when nobody knows their columns."""
-        return pa.concat_tables([rows for rows, _ in self.runs]) if self.runs else self.empty
+    def table(self) -> pa.Table:
+        """Return all rows."""
+        return pa.concat_tables([rows for rows, _ in self.runs]) if self.runs else self.schema.empty_table()
 
     def __len__(self) -> int:
         """Return how many rows there are."""
         return sum(rows.num_rows for rows, _ in self.runs)
 
 
-def _both(one: tuple[pa.Table, int], other: tuple[pa.Table, int]) -> tuple[pa.Table, int]:
-    table = pa.concat_tables([one[0], other[0]])
-    if table.num_rows <= _SMALL:
-        table = table.combine_chunks()
-    return table, max(one[1], other[1])
+def _merge(one: tuple[pa.Table, int], other: tuple[pa.Table, int]) -> tuple[pa.Table, int]:
+    return concat_rows(one[0], other[0]), max(one[1], other[1])
 
 
 @dataclass(slots=True)
 class DeltaCounters:
-    """What has been done since the beginning, in rows."""
+    """Rows that incremental evaluation has read and made since it began."""
 
     taken: int = 0
-    """Rows that came, counted for each window."""
+    """New rows, counted for each window."""
     read: dict[str, int] = field(default_factory=dict)
-    """New rows that each kept step has made its own new rows of."""
+    """New rows that each maintained step has read."""
     made: dict[str, int] = field(default_factory=dict)
-    """New rows of each kept step."""
+    """New rows of each maintained step."""
 
 
 class Incremental:
-    """The kept rows of one program."""
+    """Evaluation that maintains the rows of steps; it raises IncrementalLimitError at its limits."""
 
-    def __init__(
-        self, program: Program, domain: ReportTimeline, placed: Placement, windows: Mapping[str, tuple[Iri, Iri]]
-    ) -> None:
-        """Split a program that reads rows stamped and disjoint; `windows` are window and stream of each table."""
-        assert program.operator is StreamOperator.RSTREAM, "changes are taken from kept answers, not kept"
-        self._placed = placed
-        self._domain = domain
-        self._windows = windows
-        self._moments: ChangeInstants | None = None
-        if not domain.by_rank:
-            streams = dict.fromkeys(window.stream for window in domain.plan.query.windows)
-            self._moments = ChangeInstants(domain, {stream: place for place, stream in enumerate(streams)})
-        self.program = program
-        ready = {step.name: static_table(step.name, _PREFIX) for step in standing(program)}
-        parts = split_program(program, ready)
-        self.followed = parts.followed
-        self._texts = {step.name: print_sql(step.query, Target.DUCKDB) for step in parts.followed}
-        self._named = {name for step in parts.followed for name in step.reads}
-        self.prepared = placed.prepare(parts.rest, [finals.by_report(program)], _PREFIX, program)
-        self._read_again = [step.name for step in self.followed if self.prepared.reads(f"{step.name}{ALL}")]
-        names = {step.name for step in self.followed} | ready.keys()
-        self._again = [step.name for step in parts.rest.steps if step.name not in names]
-        self.work = DeltaCounters()
-        self._pieces: Mapping[Iri, Sequence[StateRun]] | None = None
-        self._begin()
+    keeps_rows: ClassVar = True
 
-    def _begin(self) -> None:
-        self._frontier: int | None = None
+    def __init__(self, timeline: ReportTimeline, static: StaticGraphs, placement: Placement) -> None:
+        """Compile the program and split it into maintained and recomputed steps."""
+        assert placement.supports_incremental, f"the placement {placement.name} evaluates whole windows"
+        compiler = LiveCompiler(timeline, static, placement)
+        self.program = compiler.compile(Deduplication.DONE, None if timeline.by_rank else _ANY_NUMBER)
+        assert self.program.operator is StreamOperator.RSTREAM, "changes are computed from kept solutions"
+        self._timeline = timeline
+        self._placement = placement
+        self._windows = compiler.windows()
+        ready = {step.name: static_table(step.name, _STATIC_PREFIX) for step in static_steps(self.program)}
+        parts = split_program(self.program, ready)
+        self._steps = parts.maintained
+        self._texts = {step.name: print_sql(step.query, placement.target) for step in parts.maintained}
+        self._named = {name for step in parts.maintained for name in step.reads}
+        outputs = [output_queries.by_report(self.program)]
+        self._rest = placement.prepare(parts.rest, outputs, _STATIC_PREFIX, self.program)
+        self._read_by_rest = [step.name for step in self._steps if self._rest.reads(f"{step.name}{ALL}")]
+        maintained = {step.name for step in self._steps}
+        self._recomputed = [step.name for step in parts.rest.steps if step.name not in {*maintained, *ready}]
+        self._numbering: ReportNumbering
+        if timeline.by_rank:
+            self._numbering = GridNumbering(timeline, self._windows)
+        else:
+            self._numbering = ChangeInstants(timeline, self._windows)
+        self._materializes = self.program.answer in maintained and not self.program.order
+        self._order = CallOrder()
+        self.counters = DeltaCounters()
+        self._released: Mapping[Iri, Sequence[StateRun]] = {}
+        """The runs of the state behind the last batch; others make everything kept be rebuilt."""
+        self._restart()
+        load_static(placement, static, self.program, self._rest)
+
+    def _restart(self) -> None:
+        self._frontier = BEGINNING
         self._waiting: dict[str, list[pa.Table]] = {table: [] for table in self._windows}
-        self._repeats = {table: Deduplicator() for table in self._windows}
-        self._kept = {step.name: MaterializedRows() for step in self.followed}
-        self.answers: MaterializedResults | None = None
-        """The answers, where they follow what comes in whatever order; else each report is run."""
-        self.changes: IncrementalR2S | None = None
-        """The same, where reports give what changes in them."""
-        self.reports: ReportInstants | None = None
-        """The instants that the rows which were added last have made, where the reports form no grid."""
-        plan = self._domain.plan
-        if self.program.answer in self._kept and not self.program.order:
-            if plan.operator is StreamOperator.RSTREAM:
-                self.answers = MaterializedResults(self.program, plan.variables)
-            else:
-                self.changes = IncrementalR2S(plan.operator, plan.profile.r2s_set)
-        if self._moments is not None:
-            self._moments.begin()
+        self.deduplicators = {table: Deduplicator() for table in self._windows}
+        self.kept: dict[str, MaterializedRows] = {}
+        """The rows of each maintained step; it has none before its first run, which tells its columns."""
+        self.results = self._make_results()
+        self._numbering.restart()
 
-    def forget_all(self) -> None:
-        """Begin anew with the next batch: static data has changed."""
-        self._pieces = None
+    def _make_results(self) -> ResultMaintenance:
+        """Choose how solutions are maintained: kept as results, kept as changes, or recomputed."""
+        plan = self._timeline.plan
+        if not self._materializes:
+            return RecomputedResults(self._timeline, self.program, self._run_rest)
+        if plan.operator is StreamOperator.RSTREAM:
+            return MaterializedResults(plan, self.program)
+        return IncrementalR2S(plan, self.program)
+
+    def replace_static(self, static: StaticGraphs) -> None:
+        """Use other static data; everything kept is rebuilt with the next batch."""
+        self._released = {}
+        load_static(self._placement, static, self.program, self._rest)
 
     def resume(self, state: State) -> None:
-        """Go on behind a state: the one that was left, or any other, from which everything is made again."""
-        if state.pieces is not self._pieces:
-            self._begin()
-            self.take(state.pieces)
+        """Begin a batch; rebuild what is kept unless the state is the one that was released."""
+        unchanged = self._order.is_released and state.runs is self._released
+        self._order.resume()
+        if not unchanged:
+            self._restart()
+            self._wait(state.runs)
 
-    def take(self, fresh: Mapping[Iri, Sequence[StateRun]]) -> None:
-        """Let rows wait that have come."""
+    def take(self, runs: Mapping[Iri, Sequence[StateRun]]) -> None:
+        """Let new rows wait until a report needs them."""
+        self._order.take()
+        self._wait(runs)
+
+    def _wait(self, runs: Mapping[Iri, Sequence[StateRun]]) -> None:
         for table, (_, stream) in self._windows.items():
-            self._waiting[table] += [piece.events for piece in fresh.get(stream, ())]
+            self._waiting[table] += [run.events for run in runs.get(stream, ())]
 
-    def leave(self, state: State, frontier: int) -> None:
-        """Note the state behind the batch; forget what no report from `frontier` on can show."""
-        self._pieces = state.pieces
+    def overdue_reports(self, request: ReportRequest) -> tuple[list[Report], PreviousReport]:
+        """Return reports that were settled before this batch; content change never leaves one."""
+        self._order.check_overdue()
+        assert self._timeline.by_rank, "an element makes its reports when its time is settled"
+        return self._reports(request)
+
+    def reports(self, request: ReportRequest) -> tuple[list[Report], PreviousReport]:
+        """Add the waiting rows, and return the reports that are due."""
+        self._order.check_reports()
+        return self._reports(request)
+
+    def _reports(self, request: ReportRequest) -> tuple[list[Report], PreviousReport]:
+        self._add_waiting((request.start, request.end))
+        due = self._numbering.due(request)
+        if not len(due):
+            return [], request.previous
+        reach("evaluate")
+        return self.results.reports(due, request.previous)
+
+    def release(self, state: State, frontier: int) -> None:
+        """Note the state behind the batch; drop what no report from `frontier` on can show."""
+        if self._numbering.can_stamp_early and self._has_many_waiting():
+            self._add_waiting((frontier, frontier))
+        self._order.release()
+        self._released = state.runs
         if frontier == self._frontier:
             return
         self._frontier = frontier
-        if self._moments is not None:
-            frontier = self._moments.number(frontier)
-        for repeats in self._repeats.values():
-            repeats.forget(frontier)
-        for kept in self._kept.values():
-            kept.forget(frontier)
-        if self.answers is not None:
-            self.answers.forget(frontier)
+        number = self._numbering.number(frontier)
+        for deduplicator in self.deduplicators.values():
+            deduplicator.forget(number)
+        for kept in self.kept.values():
+            kept.forget(number)
+        self.results.forget(number)
 
-    @property
-    def has_many(self) -> bool:
-        """Whether so many rows wait that they are better added before a report needs them.
-
-        Rows that make reports themselves are not added before that.
-        """
-        if self._moments is not None:
-            return False
+    def _has_many_waiting(self) -> bool:
+        """Tell whether so many rows wait that they are better added before a report needs them."""
         waiting: int = sum(events.num_rows for tables in self._waiting.values() for events in tables)
-        return waiting >= max(EAGER, sum(map(len, self._repeats.values())) // _SHARE)
+        return waiting >= max(EAGER_ROWS, sum(map(len, self.deduplicators.values())) // WAITING_SHARE)
 
     @property
-    def rows(self) -> int:
-        """How many rows are kept."""
-        answers = sum(len(each) for each in (self.answers, self.changes) if each is not None)
-        return sum(map(len, self._kept.values())) + answers
+    def kept_rows(self) -> int:
+        """The number of rows kept."""
+        return sum(map(len, self.kept.values())) + len(self.results)
 
-    def run(self, given: Mapping[str, int]) -> pa.Table:
-        """Return the answers of some reports, with the rank of each in the column `r`."""
-        for name in self._read_again:
-            table = self._kept[name].table()
-            assert table is not None
-            if self.reports is not None:
-                table = self.reports.ranked(table)
-            self._placed.add_table(f"{name}{ALL}", table)
-        (found,) = self._placed.run(self.prepared, given)
-        return found
+    @property
+    def description(self) -> str:
+        """What is kept and what is recomputed."""
+        kept = ", ".join(step.name for step in self._steps) or "nothing"
+        return f"incremental; kept: {kept}; recomputed per report: {', '.join(self._recomputed) or 'nothing'}"
 
-    def add(self, stretch: tuple[int, int]) -> str | None:
-        """Add what the waiting rows make; return the step that makes more than can be kept, if one does.
+    def _run_rest(self, due: DueReports) -> pa.Table:
+        """Return the solutions of some reports, with the rank of each in the column `r`."""
+        for name in self._read_by_rest:
+            self._placement.add_table(f"{name}{ALL}", due.rank_rows(self.kept[name].table()))
+        given = load_ranks(self._placement, self._timeline.plan, self.program, due.ranks, due.ranks)
+        (rows,) = self._placement.run(self._rest, given)
+        return rows
 
-        Nothing can be kept then. `stretch` are the reports that follow, from one frontier to another.
-        """
-        new = self._due(stretch)
-        for table in self._windows:
-            self.work.taken += new[table].num_rows
-            self._name(table, NEW, new[table])
-        for step in self.followed:
-            kept = self._kept[step.name]
+    def _add_waiting(self, frontiers: tuple[int, int]) -> None:
+        """Add to each maintained step what the waiting rows make; `frontiers` are those of the next reports."""
+        waiting = {table: _concat(tables) for table, tables in self._waiting.items()}
+        stamped, left = self._numbering.stamp(waiting, frontiers)
+        self._waiting = {table: [events] if events.num_rows else [] for table, events in left.items()}
+        new = {table: self._deduplicate(table, rows) for table, rows in stamped.items()}
+        for table, rows in new.items():
+            self.counters.taken += rows.num_rows
+            self._load(table, NEW, rows)
+        for step in self._steps:
             sources = {name.removesuffix(NEW) for name in step.reads if name.endswith(NEW)}
             read = sum(new[name].num_rows for name in sources)
-            self.work.read[step.name] = self.work.read.get(step.name, 0) + read
-            if kept.empty is not None and not read:
-                rows = kept.empty
+            new[step.name] = self._new_rows(step.name, read)
+            _count(self.counters.read, step.name, read)
+            _count(self.counters.made, step.name, new[step.name].num_rows)
+            if self._materializes and step.name == self.program.answer:
+                self.results.add(new[step.name])
             else:
-                # Read no further than is kept: a join can make more than fits into memory.
-                text = f"SELECT * FROM ({self._texts[step.name]}) AS made LIMIT {MAX_ROWS + 1}"
-                rows = self._placed.fetch(text, self.program.constants)
-                if self._size(step.name) + rows.num_rows > MAX_ROWS:
-                    return step.name
-            new[step.name] = rows
-            self.work.made[step.name] = self.work.made.get(step.name, 0) + rows.num_rows
-            if self.answers is not None and step.name == self.program.answer:
-                self.answers.add(rows)
-                kept.add(rows.slice(0, 0))
-                continue
-            if self.changes is not None and step.name == self.program.answer:
-                self.changes.add(rows_by_interval(self.program, rows))
-                kept.add(rows.slice(0, 0))
-                continue
-            before = kept.table()
-            self._name(step.name, NEW, rows)
-            self._name(step.name, OLD, rows.slice(0, 0) if before is None else before)
-            kept.add(rows)
-            after = kept.table()
-            assert after is not None
-            self._name(step.name, ALL, after)
-        return None
+                self._keep(step.name, new[step.name])
 
-    def _size(self, step: str) -> int:
-        """Return how many rows of a step are kept."""
-        answers = self.answers if self.answers is not None else self.changes
-        return len(self._kept[step] if answers is None or step != self.program.answer else answers)
+    def _new_rows(self, step: str, read: int) -> pa.Table:
+        """Return the rows that a step adds for new rows it reads, of which there are so many."""
+        if step in self.kept and not read:
+            return self.kept[step].schema.empty_table()
+        # Read no further than is kept: a join can make more than fits into memory.
+        text = f"SELECT * FROM ({self._texts[step]}) AS made LIMIT {MAX_ROWS + 1}"
+        rows = self._placement.fetch(text, self.program.constants)
+        kept = self.kept.setdefault(step, MaterializedRows(rows.schema))
+        size = len(self.results) if self._materializes and step == self.program.answer else len(kept)
+        if size + rows.num_rows > MAX_ROWS:
+            raise IncrementalLimitError(f"more than {MAX_ROWS:,} rows of {step} would have to be kept")
+        return rows
 
-    def _name(self, name: str, behind: str, rows: pa.Table) -> None:
-        if f"{name}{behind}" in self._named:
-            self._placed.add_table(f"{name}{behind}", rows)
+    def _keep(self, step: str, rows: pa.Table) -> None:
+        """Add rows to those of a step, and load them for the steps that read it."""
+        kept = self.kept[step]
+        self._load(step, NEW, rows)
+        self._load(step, OLD, kept.table())
+        kept.add(rows)
+        self._load(step, ALL, kept.table())
 
-    def _due(self, stretch: tuple[int, int]) -> dict[str, pa.Table]:
-        """Return the rows for each window that are added now, stamped and disjoint; the others go on waiting."""
-        waiting = {table: _joined(tables) for table, tables in self._waiting.items()}
-        found = {}
-        if self._moments is None:
-            for table, events in waiting.items():
-                self._waiting[table] = []
-                t = events.column("t").to_numpy()
-                found[table] = self._stamped(table, events, self._domain.seen(self._windows[table][0], t), t)
-            return found
-        due: dict[str, pa.Table] = {}
-        for table, events in waiting.items():
-            # With the tuple tick an element has its place only when all of its time are there.
-            ready = self._moments.is_settled(self._windows[table][0], events.column("t").to_numpy(), stretch[1])
-            due[table] = events if ready.all() else events.filter(pa.array(ready))
-            self._waiting[table] = [] if ready.all() else [events.filter(pa.array(~ready))]
-        places = self._moments.places({self._windows[table][1]: events for table, events in due.items()})
-        entries = []
-        for table, events in due.items():
-            window, stream = self._windows[table]
-            seen, enter = self._moments.stamped(window, events.column("t").to_numpy(), places.get(stream), stretch[0])
-            entries.append(self._moments.entries(window, events, enter, seen.inside))
-            self._moments.leaving(seen.leave[seen.inside])
-            found[table] = self._stamped(table, events, seen, enter)
-        self.reports = self._moments.reports(entries, stretch)
-        return found
+    def _load(self, name: str, suffix: str, rows: pa.Table) -> None:
+        if f"{name}{suffix}" in self._named:
+            self._placement.add_table(f"{name}{suffix}", rows)
 
-    def _stamped(self, table: str, events: pa.Table, seen: VisibleSpans, order: Times) -> pa.Table:
-        """Return the rows that came for a window, with the ranks that each adds (S8, S19, S36).
-
-        `order` is that in which arrivals of one triple follow each other.
-        """
+    def _deduplicate(self, table: str, new: StampedRows) -> pa.Table:
+        """Return the new rows of a window, each with the reports that it adds to those of its triple (S8, S19, S36)."""
+        events, spans, order = new.events, new.spans, new.order
         ids = [events.column(name).to_numpy() for name in ("s_id", "p_id", "o_id")]
-        arrived = TripleIntervals((ids[0], ids[1], ids[2]), order, seen.enter, seen.leave)
-        inside = np.flatnonzero(seen.inside)
+        intervals = TripleIntervals((ids[0], ids[1], ids[2]), order, spans.enter, spans.leave)
+        inside = np.flatnonzero(spans.inside)
         if len(inside) < len(order):
-            arrived = arrived.where(inside)
-        lo, hi, adds = self._repeats[table].cut(arrived)
+            intervals = intervals.where(inside)
+        lo, hi, adds = self.deduplicators[table].cut(intervals)
         rows = events.select(_COLUMNS)
         if len(inside) < len(order) or not adds.all():
             rows = rows.take(pa.array(inside[adds]))
         return rows.append_column("lo", pa.array(lo[adds])).append_column("hi", pa.array(hi[adds]))
 
-    def explained(self) -> str:
-        """Return what is kept, for people."""
-        kept = ", ".join(step.name for step in self.followed) or "nothing"
-        return f"keeps the rows of {kept}; made again for each report: {', '.join(self._again) or 'nothing'}"
+
+def _concat(tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables) if tables else EVENTS.empty_table()
 
 
-def _joined(waiting: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(waiting) if waiting else EVENTS.empty_table()
-
-
-_PREFIX = "kept_"
-"""Before the names of tables in which static steps stand."""
+def _count(counter: dict[str, int], step: str, rows: int) -> None:
+    counter[step] = counter.get(step, 0) + rows

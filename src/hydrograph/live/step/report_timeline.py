@@ -1,57 +1,63 @@
-"""The instants of a query while time goes on: which are settled, and when each window shows an element (S18, S33).
+"""Report timeline of a live query: its report instants, and when each window shows an element (S18, S33).
 
-A frontier is a number: every report before it is settled. Where the reports form a grid it is a rank, else a time. An
-element is seen by a window on `[enter, leave)`, in the same numbers, so that what is late is the same question for all.
+A frontier is a number: every report before it is settled. Where reports form a grid it is a rank, else an event time. A
+window shows an element on `[enter, leave)`, in the same numbers, so lateness is one comparison for all policies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from hydrograph.compile.instants import NEVER
-from hydrograph.compile.reporting import Counted, Everything, Timed
-from hydrograph.live.step.watermark import Times
+from hydrograph.algebra.queries import Ask, Select, StreamOperator
+from hydrograph.compile.inputs import AllVisibility, CountVisibility, TimeVisibility
+from hydrograph.compile.report_instants import NEVER
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime import replay
+from hydrograph.runtime import report_ranks
 from hydrograph.runtime.plan import Plan
-from hydrograph.runtime.replay import Ranks
+from hydrograph.runtime.report_ranks import Ranks
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Held, Range, When, last_seen
 from hydrograph.windows.scope import Grid
 
-Flags = npt.NDArray[np.bool_]
+Times: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 BEGINNING = -(2**62)
-"""Before every frontier."""
+"""The frontier before all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleSpans:
-    """When a window shows some elements."""
+    """Spans `[enter, leave)` of frontiers at which a window shows some elements."""
 
     enter: Times
     leave: Times
     inside: Flags
-    """False for what lies in no window: before t0, or in a gap."""
+    """False for elements in no window: before t0, or in a gap."""
 
-    def late(self, frontier: int, *, whole: bool) -> tuple[Flags, Flags]:
-        """Return which elements are shown at no report that is still open, and which at some that are and some not.
+    def classify_late(self, frontier: int, *, drop_partial: bool) -> tuple[Flags, Flags]:
+        """Return which elements are late for all reports that show them, and which for some of them.
 
-        `whole` drops an element altogether if one of its reports is settled.
+        `drop_partial` makes an element late for all reports as soon as one of them is settled.
         """
         started = self.inside & (self.enter < frontier)
-        dropped = started if whole else self.inside & (self.leave <= frontier)
+        dropped = started if drop_partial else self.inside & (self.leave <= frontier)
         return dropped, started & ~dropped
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTimeline:
-    """The instants of a placed plan."""
+    """Report instants of a plan with a known t0."""
 
     plan: Plan
+
+    def __post_init__(self) -> None:
+        """Check that the windows are placed."""
+        assert self.plan.is_placed, "a plan without t0 has no report instants"
 
     @property
     def by_rank(self) -> bool:
@@ -59,15 +65,35 @@ class ReportTimeline:
         return self.plan.reports is not None
 
     @property
+    def start(self) -> int:
+        """The frontier before the first report."""
+        return 0 if self.by_rank else BEGINNING
+
+    @property
     def reports_leaving(self) -> bool:
-        """Whether an element makes a report also where it leaves."""
+        """Whether an element also makes a report where it leaves."""
         policy = self.plan.profile.report
         return policy.when is When.CONTENT_CHANGE and policy.expiry
 
-    def settled(self, watermark: Instant) -> int:
-        """Return the frontier when everything before `watermark` is known (S32).
+    @property
+    def rereads_previous(self) -> bool:
+        """Whether the program evaluates the previous report again, to compare the next one with it.
 
-        A window closes before anything of that time enters, but what happens at a time is known only when it is over.
+        CONSTRUCT and DESCRIBE make triples of the solutions that changed, which only the program can do. Istream and
+        Dstream of SELECT and ASK compare solutions with a snapshot instead.
+        """
+        changes = self.plan.operator is not StreamOperator.RSTREAM
+        return changes and not isinstance(self.plan.query.form, Select | Ask)
+
+    @property
+    def compares_snapshots(self) -> bool:
+        """Whether the solutions of each report are compared with a snapshot of the previous one."""
+        return self.plan.operator is not StreamOperator.RSTREAM and not self.rereads_previous
+
+    def settled(self, watermark: Instant) -> int:
+        """Return the frontier at a watermark (S32).
+
+        A window closes before an element of that time enters. Other reports at a time are settled when it has passed.
         """
         if self.plan.reports is not None:
             return max(0, (watermark - self.plan.grid.first_close) // self.plan.grid.step + 1)
@@ -75,14 +101,14 @@ class ReportTimeline:
 
     @property
     def _closes_only(self) -> bool:
-        timed = all(isinstance(sight, Timed) for sight in self.plan.sights.values())
+        timed = all(isinstance(visibility, TimeVisibility) for visibility in self.plan.visibilities.values())
         return timed and self.plan.profile.report.when is When.WINDOW_CLOSE
 
-    def seen(self, window: Iri, times: Times) -> VisibleSpans:
+    def spans(self, window: Iri, times: Times) -> VisibleSpans:
         """Return when a window shows elements of these times."""
         since = times >= self.plan.t0
-        match self.plan.sights[window]:
-            case Timed(grid, delay):
+        match self.plan.visibilities[window]:
+            case TimeVisibility(grid, delay):
                 # A past window shows its elements `delay` later: the grid is that of its reports.
                 lo, hi = _ranks(grid, times + delay)
                 inside = since & (lo < hi)
@@ -93,42 +119,44 @@ class ReportTimeline:
                 if self.plan.profile.report.when is When.WINDOW_CLOSE:
                     return VisibleSpans(close[0], close[1], inside)
                 return VisibleSpans(times + delay, close[1] - grid.step, inside)
-            case Counted() | Everything():
+            case CountVisibility() | AllVisibility():
                 return VisibleSpans(times, np.full_like(times, NEVER), since)
 
     def ranks(self, held: Mapping[Iri, Held]) -> Ranks:
-        """Return the reports there are if nothing more comes: from the first window that holds something (A1)."""
+        """Return the reports if no element follows: from the first window that holds an element to the last (A1)."""
         known = [each for each in held.values() if each is not None]
         span = (min(first for first, _ in known), max(last for _, last in known)) if known else None
-        return replay.report_ranks(self.plan, span)
+        return report_ranks.report_ranks(self.plan, span)
 
     def closes(self, held: Mapping[Iri, Held], start: int, end: int) -> list[Instant]:
         """Return the reports in `[start, end)` that closes and periods make, where they form no grid."""
-        first, last = self._known(held)
+        first, last = self._clock_reports(held)
         first, last = max(start, first), min(end - 1, last)
         if first > last:
             return []
-        found: list[Instant] = replay.known_instants(self.plan, held, Range(first - 1, last)).column("t").to_pylist()
+        found: list[Instant] = (
+            report_ranks.known_instants(self.plan, held, Range(first - 1, last)).column("t").to_pylist()
+        )
         return found
 
     def emitted(self, held: Mapping[Iri, Held], emitted: int, settled: int) -> int:
-        """Return the frontier of what has been reported when everything before `settled` has that is to be."""
+        """Return the frontier of reports that were made, once everything due before `settled` was reported."""
         if self.by_rank:
             return max(emitted, min(settled, self.ranks(held).end))
-        last = self._known(held)[1]
-        if last == BEGINNING:  # no window closes by the clock, or none that ever held something: nothing is left out
+        last = self._clock_reports(held)[1]
+        if last == BEGINNING:  # no window that closes by the clock has ever held an element: no report is missing
             return settled
         return max(emitted, min(settled, last + 1))
 
-    def _known(self, held: Mapping[Iri, Held]) -> tuple[Instant, Instant]:
-        """Return between which times, with both ends, closes and periods report if nothing more comes (A1)."""
+    def _clock_reports(self, held: Mapping[Iri, Held]) -> tuple[Instant, Instant]:
+        """Return the first and the last report of closes and periods if no element follows (A1)."""
         policy = self.plan.profile.report
         firsts, lasts = [], []
         for name, known in held.items():
             if known is None or policy.when is When.CONTENT_CHANGE:
                 continue
-            sight = self.plan.sights[name]
-            delay, grid = (sight.delay, sight.grid) if isinstance(sight, Timed) else (0, None)
+            visibility = self.plan.visibilities[name]
+            delay, grid = (visibility.delay, visibility.grid) if isinstance(visibility, TimeVisibility) else (0, None)
             first, last = known[0] + delay, known[1] + delay
             if policy.when is When.WINDOW_CLOSE:
                 firsts += [] if grid is None else [grid.close(grid.lo(first))]
@@ -139,15 +167,15 @@ class ReportTimeline:
         return min(firsts, default=NEVER), max(lasts, default=BEGINNING)
 
     def last(self, held: Mapping[Iri, Held]) -> Instant | None:
-        """Return the time behind the last report if nothing more comes; None if there is none."""
+        """Return the time behind the last report if no element follows; None if there is no report."""
         if self.by_rank:
             end = self.ranks(held).end
             return self.plan.grid.close(end - 1) if any(held.values()) else None
         ends = []
         for name, known in held.items():
             if known is not None:
-                seen = self.seen(name, np.array([known[1]], np.int64))
-                leave = int(seen.leave[0])
+                spans = self.spans(name, np.array([known[1]], np.int64))
+                leave = int(spans.leave[0])
                 ends.append((leave if leave < NEVER else known[1]) + 1)
         period = self.plan.profile.report.period or 0
         return max(ends) + period if ends else None

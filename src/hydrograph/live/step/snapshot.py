@@ -1,7 +1,7 @@
-"""The solutions of the last report, against which those of the next one are compared (S29, S35).
+"""Snapshots: the solutions of the last report, against which the next one is compared (S29, S35).
 
-A snapshot is what changed since the one before it, and now and then a whole one: what a batch costs follows what
-changed, not how much there is. It never changes itself, so that a batch that is worked off again finds what it found.
+A snapshot stores the changes since the one before it, and now and then all solutions, so the cost of a batch follows
+what changed. Snapshots are immutable: a batch that is replayed starts from the same one.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from dataclasses import dataclass
 
 from hydrograph.runtime.reports import Row
 
-_LEAST = 256
-"""Rows that may always have changed before a snapshot is made whole."""
+MIN_CHANGES = 256
+"""Changes that a snapshot may always have before it stores all solutions again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A bag of solutions: that of `before` with some more and some less."""
+    """Bag of solutions: those of `before`, with some added and some removed."""
 
     before: Snapshot | None = None
     entered: tuple[Row, ...] = ()
     left: tuple[Row, ...] = ()
     size: int = 0
-    """How many solutions there are."""
+    """The number of solutions."""
     changed: int = 0
-    """How many have come or gone since it was last whole."""
+    """Solutions added or removed since all were stored."""
 
     def after(self, entered: tuple[Row, ...], left: tuple[Row, ...]) -> Snapshot:
-        """Return the snapshot with what has come and gone; the same one if nothing has."""
+        """Return the snapshot after some changes; the same one if there are none."""
         if not entered and not left:
             return self
         size = self.size + len(entered) - len(left)
         changed = self.changed + len(entered) + len(left)
         grown = Snapshot(self, entered, left, size, changed)
-        return grown if changed <= max(_LEAST, 2 * size) else full_snapshot(grown.counts())
+        return grown if changed <= max(MIN_CHANGES, 2 * size) else full_snapshot(grown.counts())
 
     def since(self, known: Snapshot | None) -> list[Snapshot] | None:
-        """Return the snapshots behind a known one up to this, in order; None if it does not stem from that one."""
+        """Return the snapshots from a known one up to this, in order; None if this one does not build on it."""
         found: list[Snapshot] = []
         at: Snapshot | None = self
         while at is not None and at is not known:
@@ -47,30 +47,30 @@ class Snapshot:
         return None if at is None else found[::-1]
 
     def counts(self) -> Counter[Row]:
-        """Return how often each solution is there."""
+        """Return the multiplicity of each solution."""
         found: Counter[Row] = Counter()
-        for each in self._parts():
+        for each in self._chain():
             found.update(each.entered)
             found.subtract(each.left)
         return +found
 
-    def _parts(self) -> Iterator[Snapshot]:
+    def _chain(self) -> Iterator[Snapshot]:
         parts = [self]
         while (before := parts[-1].before) is not None:
             parts.append(before)
         return reversed(parts)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the same solutions are there, whatever has come and gone before."""
+        """Tell whether the solutions are the same, however they were reached."""
         return isinstance(other, Snapshot) and (self is other or self.counts() == other.counts())
 
     def __hash__(self) -> int:
-        """Return a number that is the same for equal ones."""
+        """Return a hash that is equal for equal snapshots."""
         return hash(self.size)
 
 
 def full_snapshot(counts: Counter[Row]) -> Snapshot:
-    """Return a snapshot of its own."""
+    """Return a snapshot that stores all solutions."""
     rows = tuple(counts.elements())
     return Snapshot(None, rows, (), len(rows))
 
