@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.sources import events_as_arrow, open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.worlds.manifest import ManifestPart, WorldManifest
 from hydrograph_gauge.worlds.world import find_world
 

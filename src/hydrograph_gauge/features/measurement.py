@@ -22,10 +22,10 @@ from hydrograph_gauge.features.selectivity import (
     compute_selectivities,
     explain_undefined,
 )
-from hydrograph_gauge.oracle import oxigraph
 from hydrograph_gauge.oracle.dataset import StaticData, dataset_of, static_names
 from hydrograph_gauge.oracle.evaluate import Streams, place_windows
 from hydrograph_gauge.oracle.plain_sparql import asks_now, at_time, evaluator_query
+from hydrograph_gauge.oracle.window_store import load_dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +179,6 @@ def _counting(
         plain = evaluator_query(query, static_names(query, static))
         text = print_sparql(at_time(plain, t or 0) if asks_now(plain) else plain)
         dataset = dataset_of(query, static, zip(query.windows, inside, strict=True))
-        return len(oxigraph.ask(text, oxigraph.store_of(dataset)))
+        return len(load_dataset(dataset).answer(text))
 
     return count

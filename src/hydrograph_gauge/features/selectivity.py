@@ -10,10 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
 from typing import TypeAlias
-
-from pyoxigraph import Store
 
 from hydrograph.algebra.expressions import Aggregate, Expression, Reference
 from hydrograph.algebra.nodes import (
@@ -37,8 +34,8 @@ from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import Literal, Variable
 from hydrograph.windows.stream import Graph as Triples
 from hydrograph_gauge.features.structure import find_join_vertices, list_patterns
-from hydrograph_gauge.oracle import oxigraph
 from hydrograph_gauge.oracle.dataset import Answer, Dataset, Row
+from hydrograph_gauge.oracle.window_store import load_dataset
 
 Ask: TypeAlias = Callable[[str], Answer]
 """Answers plain SPARQL over a graph that it knows."""
@@ -138,11 +135,7 @@ def count_solutions(found: Conjunction, ask: Ask) -> int:
 
 def load_graph(graph: Triples) -> Ask:
     """Return what answers plain SPARQL over a graph, which is loaded once."""
-    return partial(_swapped, oxigraph.store_of(Dataset(graph)))
-
-
-def _swapped(store: Store, text: str) -> Answer:
-    return oxigraph.ask(text, store)
+    return load_dataset(Dataset(graph)).answer
 
 
 def compute_selectivities(found: Conjunction, graph: Triples, ask: Ask | None = None) -> Selectivities:

@@ -22,10 +22,11 @@ from pydantic import BaseModel, ConfigDict
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UnsupportedError, UsageError
-from hydrograph.language import DIALECTS, parse
+from hydrograph.language import DIALECTS
 from hydrograph.language.dialects.strider import STREAM as STRIDERS_STREAM
 from hydrograph.language.translate_dialect import reword
 from hydrograph.windows.profile import preset
+from hydrograph_gauge.queries.placeholders import fill_placeholders, parse_with_placeholders, print_with_placeholders
 from hydrograph_gauge.worlds.manifest import WorldManifest
 
 
@@ -47,7 +48,6 @@ SOURCE = "rspql"
 LANGUAGES = tuple(name for name in DIALECTS if name != "sparql")
 REASONS = "reasons.toml"
 SET = "set.toml"
-_CONSTANT = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
 
 class SetDescription(BaseModel):
@@ -115,7 +115,7 @@ class SetQuery:
     def _filled(self, text: str, constants: Mapping[str, str]) -> str:
         if missing := [name for name in self.about.constants if name not in constants]:
             raise UsageError(f"{self.name} needs the constant {missing[0]}: choose one from the data")
-        return _CONSTANT.sub(lambda hole: constants[hole[1]], text)
+        return fill_placeholders(text, constants)
 
 
 def read_set_description(name: str) -> SetDescription:
@@ -161,25 +161,17 @@ def translate_query(name: str, text: str) -> Iterator[tuple[str, str | None, str
 
     Where a language wants a query registered, it is by its name.
     """
-    stands = {hole: _stand(hole, number, text) for number, hole in enumerate(dict.fromkeys(_CONSTANT.findall(text)))}
-    query = parse(_CONSTANT.sub(lambda found: stands[found[1]], text), SOURCE)
+    query, placeholders = parse_with_placeholders(text, SOURCE)
     profile = preset(DIALECTS[SOURCE].preset)
     for language in LANGUAGES:
         if language == SOURCE:
             continue
         try:
-            said = reword(prepare_registration(query, name, language), language, profile).text
+            translated = reword(prepare_registration(query, name, language), language, profile).text
         except UnsupportedError as error:
             yield language, None, str(error)
             continue
-        for hole, stand in stands.items():
-            said = said.replace(stand, f"${{{hole}}}")
-        yield language, said, ""
-
-
-def _stand(name: str, number: int, text: str) -> str:
-    """Return what stands for a constant while a text is translated: an IRI in its brackets, else a number."""
-    return f"urn:constant:{name}:" if f"<${{{name}}}>" in text else f"{number}{number}9876.5"
+        yield language, print_with_placeholders(translated, language, placeholders), ""
 
 
 def write_translations(folder: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.errors import UsageError
@@ -23,11 +23,9 @@ from hydrograph_gauge.workload_generator.templates import (
 )
 from hydrograph_gauge.workload_generator.world_data import WorldData
 from hydrograph_gauge.worlds.draws import Draws
-from hydrograph_gauge.worlds.settings import Settings, parse_length
+from hydrograph_gauge.worlds.settings import Length, Settings
 from hydrograph_gauge.worlds.shop.model import Model
 from hydrograph_gauge.worlds.shop.world import ShopSettings, build_population, load_model
-
-Length = Annotated[int, BeforeValidator(parse_length)]
 
 
 class WorkloadSettings(Settings):

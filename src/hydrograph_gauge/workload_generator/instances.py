@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -19,7 +18,8 @@ from hydrograph.language.translate_dialect import reword
 from hydrograph.rdf.terms import Iri, Literal, Variable
 from hydrograph.rdf.vocab import XSD_DATE, XSD_INTEGER
 from hydrograph.windows.profile import preset
-from hydrograph_gauge.queries.query_sets import prepare_registration
+from hydrograph_gauge.queries.placeholders import print_with_open_window
+from hydrograph_gauge.queries.query_sets import LANGUAGES, SOURCE, prepare_registration
 from hydrograph_gauge.workload_generator.templates import RandomChoices, Template, TemplatePattern
 from hydrograph_gauge.workload_generator.world_data import WorldData
 from hydrograph_gauge.worlds.shop import world as shop
@@ -150,13 +150,6 @@ def _pattern(made: Instance, part: TemplatePattern) -> TriplePattern:
     return TriplePattern(term(part.subject), Iri(part.predicate), term(part.object))
 
 
-LANGUAGES = tuple(name for name in DIALECTS if name != "sparql")
-SOURCE = "rspql"
-_OPEN = TimeWindow(7_919_009, 7_901_009)
-"""A window that stands for an open one: no other number of a text is like its lengths."""
-_BOUNDS = re.compile(r"(?:RANGE|NOW -|WINDOW \[) ?(?P<WSIZE>[^\]]+?)\]? (?:STEP|SLIDE) \[?(?P<WSLIDE>[^\]]+)\]?.*")
-
-
 @dataclass(frozen=True, slots=True)
 class QueryTexts:
     """A query in all languages that can say it, and why others can not."""
@@ -174,7 +167,7 @@ def print_query_texts(
 
     `name` is a word: what the query is called where a language wants it registered.
     """
-    query = build_query(made, model, _OPEN if open_window else window)
+    query = build_query(made, model, window)
     texts: dict[str, str] = {}
     reasons: dict[str, str] = {}
     for language in LANGUAGES:
@@ -183,32 +176,8 @@ def print_query_texts(
         except UnsupportedError as error:
             reasons[language] = str(error)
         else:
-            texts[language] = _opened(text, language) if open_window else text
+            texts[language] = print_with_open_window(text, language) if open_window else text
     return QueryTexts(texts, reasons, print_sparql(build_oracle_query(made, model)))
-
-
-def print_window_lengths(window: TimeWindow, language: str) -> dict[str, str]:
-    """Return what `${WSIZE}` and `${WSLIDE}` are in a language.
-
-    >>> print_window_lengths(TimeWindow(5000, 1000), "sparqlstream")
-    {'WSIZE': '5 SECONDS', 'WSLIDE': '1 SECONDS'}
-    """
-    found = _BOUNDS.fullmatch(_bounds(window, language))
-    assert found is not None, f"expected every language to print a time window, got {language}"
-    return found.groupdict()
-
-
-def _bounds(window: TimeWindow, language: str) -> str:
-    nothing = ContinuousQuery(Select(()), Bgp(()))
-    return DIALECTS[language].printer(nothing).bounds(window) or ""
-
-
-def _opened(text: str, language: str) -> str:
-    """Return a text with names for the lengths of its window."""
-    bounds = named = _bounds(_OPEN, language)
-    for name, length in print_window_lengths(_OPEN, language).items():
-        named = named.replace(length, f"${{{name}}}")
-    return text.replace(bounds, named)
 
 
 def print_template(template: Template, model: Model) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hydrograph import __version__
 from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.atomic_files import write_atomically
 from hydrograph.errors import UsageError
 from hydrograph.rdf.terms import Triple
 from hydrograph_gauge.features.conditions import FeatureCondition, fulfil_all
@@ -18,15 +19,15 @@ from hydrograph_gauge.features.measurement import RunFeatures, average_patterns,
 from hydrograph_gauge.features.printing import describe_vertices
 from hydrograph_gauge.features.selectivity import Conjunction, StaticUnit, compute_selectivities, load_graph
 from hydrograph_gauge.features.structure import Structure, find_structure
+from hydrograph_gauge.queries.placeholders import print_window_lengths
+from hydrograph_gauge.queries.query_sets import LANGUAGES
 from hydrograph_gauge.workload_generator.generator import TemplateGenerator
 from hydrograph_gauge.workload_generator.instances import (
-    LANGUAGES,
     Instance,
     QueryTexts,
     build_query,
     print_query_texts,
     print_template,
-    print_window_lengths,
 )
 from hydrograph_gauge.workload_generator.templates import Template
 from hydrograph_gauge.workload_generator.world_data import WorldData
@@ -166,9 +167,7 @@ def write_workload(
         "queries": entries,
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
-    partial = target / f".{MANIFEST}.partial"
-    partial.write_text(text, "utf-8")
-    partial.replace(target / MANIFEST)
+    write_atomically(target / MANIFEST, text)
 
 
 def describe_query(made: Instance, found: Structure, values: RunFeatures | None, texts: QueryTexts) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Randomness without state: a draw is a pure function of the seed, what it is for, and the keys of what it is about.
+"""Stateless random draws: a draw is a pure function of the seed, its purpose, and the keys of the entity it is for.
 
-Every draw has two forms that agree to the bit: a Spark column for rows, and a number for tests and for what the driver
-decides. Both hash with xxHash64 in Spark's way, and what follows uses only operations that IEEE 754 fixes (sums,
-products, floors, table lookups; no logarithm and no cosine, which differ between libraries).
+Every draw exists as a Spark column for rows and as a number for tests and for the driver; some also as NumPy arrays.
+All forms agree to the bit: they hash with xxHash64 as Spark does, and continue with operations that IEEE 754 defines
+exactly (sums, products, floors, table lookups; no logarithm or cosine, whose results differ between libraries).
 
 >>> draws = Draws(1024)
 >>> draws.uniform("age").value(7)
@@ -38,7 +38,7 @@ _SHIFT = 2.0**26  # half of the bits of a draw
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """64 random bits as a signed number; the base may be a column, where rows draw for different purposes."""
+    """64 random bits as a signed number; the base may be a column if rows draw for different purposes."""
 
     base: int | Column
 
@@ -97,7 +97,7 @@ class Chance:
     probability: float
 
     def column(self, *keys: Column | int) -> Column:
-        """Return the draw of each row; what is certain takes no draw."""
+        """Return the draw of each row; a probability of 1 needs no draw."""
         from pyspark.sql import functions as F  # noqa: N812
 
         if self.probability >= 1:
@@ -111,7 +111,7 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A number from [0, 1]: normal with mean 1/2 and deviation 1/6, cut at both ends.
+    """A number from [0, 1]: normal with mean 1/2 and standard deviation 1/6, clamped at both ends.
 
     Quantiles are interpolated between 256 exact ones.
     """
@@ -128,13 +128,13 @@ class Normal:
 
 
 def normal_column(u: Column) -> Column:
-    """Return the normal number that a uniform one stands for."""
+    """Map a uniform draw to a normal one."""
     return _between_column(normal_quantiles(), u)
 
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """A whole number from [0, number of weights), as likely as its weight says, in constant time (Walker's alias)."""
+    """An integer from [0, number of weights), drawn by weight in constant time (Walker's alias method)."""
 
     uniform: Uniform
     weights: tuple[float, ...]
@@ -150,10 +150,10 @@ class Weighted:
 
 @dataclass(frozen=True, slots=True)
 class Zipf:
-    """A whole number k from [0, n) with a probability proportional to 1 / (k + 1).
+    """An integer k from [0, n) with a probability proportional to 1 / (k + 1).
 
-    The first 128 are exact. All others together are one more weight, and log-uniform, which is what 1 / k is in the
-    large; their places are interpolated between 256 exact ones. So tables stay small for any n.
+    The first 128 are exact. All others share one more weight and are log-uniform, which approximates 1 / k for large k;
+    they are interpolated between 256 exact quantiles. So tables stay small for any n.
     """
 
     uniform: Uniform
@@ -174,20 +174,20 @@ class Zipf:
 
 
 def zipf_column(n: int, u: Column) -> Column:
-    """Return the number that a uniform one stands for."""
+    """Map a uniform draw to a Zipf-distributed integer."""
     from pyspark.sql import functions as F  # noqa: N812
 
     drawn = _weighted_column(_zipf_weights(n), u)
     if n <= _HEAD:
         return drawn
-    # The upper bits have chosen the tail, the lower ones choose the place in it.
+    # The upper bits selected the tail; the lower bits select the position in it.
     shifted = u * F.lit(_SHIFT)
     tail = F.floor(_between_column(_tail(n), shifted - F.floor(shifted).cast("double")))
     return F.when(drawn < F.lit(_HEAD), drawn).otherwise(tail)
 
 
 def _between(knots: tuple[float, ...], u: float) -> float:
-    """Return the value at the share `u` of the way along the knots."""
+    """Return the linear interpolation of the knots at the fraction `u`."""
     place = u * float(len(knots) - 1)
     cell = math.floor(place)
     return knots[cell] + (knots[cell + 1] - knots[cell]) * (place - float(cell))
@@ -227,7 +227,7 @@ class Draws:
     seed: int
 
     def bits(self, purpose: str) -> Bits:
-        """Return 64 bits for `purpose`: draws for other purposes are independent of it."""
+        """Return 64 random bits; draws for different purposes are independent."""
         return Bits(term_id(f"{self.seed} {purpose}"))
 
     def uniform(self, purpose: str) -> Uniform:
@@ -271,13 +271,13 @@ def _harmonic(n: int) -> float:
 
 @lru_cache(64)
 def _tail(n: int) -> tuple[float, ...]:
-    """Return the places at equal steps of the logarithm, from the end of the head to `n`."""
+    """Return log-spaced quantiles from the end of the exact head to `n`."""
     return (*(_HEAD * (n / _HEAD) ** (knot / _KNOTS) for knot in range(_KNOTS)), float(n))
 
 
 @lru_cache(1)
 def normal_quantiles() -> tuple[float, ...]:
-    """Return the quantiles of the normal numbers at equal steps from 0 to 1."""
+    """Return the quantiles of `Normal` at equal steps from 0 to 1."""
     normal = NormalDist(0.5, 1 / 6)
     inner = (min(1.0, max(0.0, normal.inv_cdf(knot / _KNOTS))) for knot in range(1, _KNOTS))
     return (0.0, *inner, 1.0)
@@ -285,7 +285,7 @@ def normal_quantiles() -> tuple[float, ...]:
 
 @lru_cache(64)
 def _alias(weights: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Return for each cell the share that is its own, and the number the rest of it belongs to."""
+    """Return the alias table: for each cell its own share, and the number that the rest belongs to."""
     total = math.fsum(weights)
     if not weights or min(weights) < 0 or total <= 0:
         raise ValueError("expected weights that are not negative and not all zero")
@@ -309,7 +309,7 @@ def draw_uniform_array(*keys: NumberArray | int) -> NumberArray:
 
 
 def map_to_normal(u: NumberArray) -> NumberArray:
-    """Return the normal numbers from [0, 1] that uniform ones stand for."""
+    """Map uniform draws to normal ones; the array form of `normal_column`."""
     knots = np.array(normal_quantiles())
     place = u * float(len(knots) - 1)
     cell = np.floor(place).astype(np.int64)

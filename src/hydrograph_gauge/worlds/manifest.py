@@ -1,14 +1,14 @@
-"""The manifest of a generated world: what was asked for, what came out, and checksums that do not depend on order."""
+"""Manifest of a generated world: its settings, its contents, and checksums that do not depend on row order."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hydrograph.atomic_files import write_atomically
 from hydrograph.errors import DataError
 
 MANIFEST = "world.json"
@@ -17,26 +17,26 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestPart:
-    """What is said about one stream, or about the static graph."""
+    """Manifest entry of one stream, or of the static graph."""
 
     path: str
     iri: str | None = None
-    """The name in queries: of a stream, or of the static graph, which is the default graph too."""
+    """The name in queries. The static graph is the default graph too."""
     triples: int
     elements: int
     first: int | None = None
     last: int | None = None
     checksum: str
-    """Sums, modulo 2**64, of two independent 64-bit hashes over all logical rows: order does not count, repeats do."""
+    """Sums, modulo 2**64, of two independent 64-bit hashes over all logical rows; duplicates count, order does not."""
     files: tuple[str, ...]
     texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldManifest:
-    """What a generated world says about itself.
+    """Manifest of a generated world.
 
-    Two runs with equal `world`, `seed`, `settings` and `files` have equal parts.
+    Two runs with equal `world`, `seed`, `settings` and `files` have equal streams and static data.
     """
 
     version: int = VERSION
@@ -44,15 +44,15 @@ class WorldManifest:
     world: str
     seed: int
     settings: Mapping[str, Any]
-    """A setting that is a file names the copy of it in the world; whoever reads a manifest gets its whole path."""
+    """A setting that is a file names the copy in the world's directory; `read` makes it a full path."""
     static: ManifestPart | None
     streams: Mapping[str, ManifestPart]
     files: Mapping[str, str] = field(default_factory=dict)
-    """The SHA-256 of such files, by the name of the setting."""
+    """The SHA-256 of these copies, by setting."""
 
     @property
     def checksum(self) -> str:
-        """The checksums of all parts in one text."""
+        """The checksums of all streams and of the static graph in one line."""
         parts = {"static": self.static, **self.streams}
         return " ".join(f"{name}={part.checksum}" for name, part in parts.items() if part is not None)
 
@@ -63,7 +63,9 @@ class WorldManifest:
         try:
             given = json.loads(place.read_text("utf-8"))
         except FileNotFoundError:
-            raise DataError(f"{directory}: no {MANIFEST}: it is no world, or was not finished") from None
+            raise DataError(
+                f"{directory}: no {MANIFEST}: not a generated world, or its generation did not finish"
+            ) from None
         except (ValueError, OSError) as error:
             raise DataError(f"{place}: expected a manifest in JSON, got: {error}") from error
         if not isinstance(given, dict) or given.get("version") != VERSION:
@@ -74,14 +76,8 @@ class WorldManifest:
         return cls(**given, settings=settings, static=None if static is None else _part(static), streams=streams)
 
     def write(self, directory: Path) -> None:
-        """Write the manifest whole or not at all."""
-        partial = directory / f".{MANIFEST}.partial"
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(asdict(self), file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(directory / MANIFEST)
+        """Write the manifest atomically."""
+        write_atomically(directory / MANIFEST, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def _part(given: dict[str, Any]) -> ManifestPart:

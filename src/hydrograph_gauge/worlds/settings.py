@@ -1,8 +1,7 @@
-"""What a user may say about a world: read from a TOML file and from the command line, checked once at the door."""
+"""Settings of a world: read from a TOML file and from command-line options, and validated once."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,29 +10,24 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from hydrograph.errors import UsageError
-from hydrograph.temporal import HOUR, MINUTE, SECOND
-
-_UNITS = {"": 1, "ms": 1, "s": SECOND, "m": MINUTE, "h": HOUR, "d": 24 * HOUR}
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|d|)")
+from hydrograph.language.duration import parse_duration
+from hydrograph_gauge.validation import find_invalid_field
 
 _Settings = TypeVar("_Settings", bound="Settings")
 
 
 def parse_length(value: object) -> object:
-    """Return a length of time in ms; a bare number counts milliseconds.
+    """Return a duration in ms; text is read as in queries, and a bare number counts milliseconds.
 
-    >>> parse_length("5m"), parse_length("1.5s"), parse_length("250")
-    (300000, 1500, 250)
+    >>> parse_length("5m"), parse_length("PT1.5S"), parse_length("250"), parse_length(250)
+    (300000, 1500, 250, 250)
     """
     if not isinstance(value, str):
         return value
-    found = _DURATION.fullmatch(value.strip())
-    if found is None:
-        raise ValueError("expected a number with ms, s, m, h or d, such as 500ms")
-    exact = float(found[1]) * _UNITS[found[2]]
-    if exact != int(exact):
-        raise ValueError("expected whole milliseconds")
-    return int(exact)
+    try:
+        return parse_duration(value.strip())
+    except ValueError:
+        raise ValueError("expected a duration such as 10s, 500ms or PT1.5S") from None
 
 
 def _pairs(value: object) -> object:
@@ -47,13 +41,13 @@ def _pairs(value: object) -> object:
 
 
 Length = Annotated[int, BeforeValidator(parse_length)]
-"""A length of time in milliseconds, written with a unit if the user likes."""
+"""A duration in milliseconds, optionally written with a unit."""
 Rates = Annotated[dict[str, float], BeforeValidator(_pairs)]
 """Numbers by name, on the command line as repeated NAME=VALUE."""
 
 
 class Settings(BaseModel):
-    """What every world asks; each world adds its own. The descriptions are the help of the command line."""
+    """Settings of every world; each world adds its own. The descriptions are the help texts of the options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,7 +56,7 @@ class Settings(BaseModel):
 
 
 def read_settings(kind: type[_Settings], file: Path | None, given: Mapping[str, Any]) -> _Settings:
-    """Return the settings of a world: those of the TOML file, overridden by those given; all others are defaults.
+    """Return the settings of a world: those given override those of the TOML file, which override the defaults.
 
     Raise UsageError for an unknown name or a value that does not fit.
     """
@@ -81,11 +75,9 @@ def read_settings(kind: type[_Settings], file: Path | None, given: Mapping[str, 
 
 
 def _sentence(kind: type[Settings], error: ValidationError) -> str:
-    """Return the first complaint in one line: what was expected, what was got, what is known."""
-    first = error.errors(include_url=False)[0]
-    name = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
+    """Return the first validation error in one line."""
+    name, message, value, is_unknown = find_invalid_field(error)
+    if is_unknown:
         return f"unknown setting {name!r}; known are {', '.join(sorted(kind.model_fields))}"
-    said = first["msg"].removeprefix("Value error, ")
-    said = said[:1].lower() + said[1:]
-    return f"{name}: {said}, got {first['input']!r}" if name else said
+    message = message[:1].lower() + message[1:]
+    return f"{name}: {message}, got {value!r}" if name else message

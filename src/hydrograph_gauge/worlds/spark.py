@@ -1,4 +1,4 @@
-"""spark."""
+"""Spark helpers of the generators: constant arrays, numbers of tasks, progress, and Java options."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def to_bigint(*values: Column | int) -> list[Column]:
-    """Return the values as columns of the type BIGINT, because Spark hashes an INT to another number."""
+    """Return the values as columns of type BIGINT; Spark hashes an INT differently."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return [(F.lit(value) if isinstance(value, int) else value).cast("bigint") for value in values]
 
 
 def constant_strings(values: Sequence[str]) -> Column:
-    """Return a constant array of texts, none of which has a line end."""
+    """Return a constant array of texts, which must not contain line ends."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.split(F.lit("\n".join(values)), "\n")
 
 
 def constant_numbers(values: Sequence[float] | Sequence[int], type_: str = "double") -> Column:
-    """Return a constant array; it crosses to Java as one text, because number by number takes a millisecond each."""
+    """Return a constant array; it is sent to Java as one string, because single literals take a millisecond each."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.split(F.lit(",".join(map(repr, values))), ",").cast(f"array<{type_}>")
@@ -37,7 +37,7 @@ _FORCED: ContextVar[int | None] = ContextVar("partitions", default=None)
 
 
 def task_count(rows: float, per_task: int) -> int:
-    """Return how many tasks make so many rows.
+    """Return the number of tasks for a number of rows; tests of partition independence force it.
 
     >>> task_count(2_500_000, 1_000_000)
     3
@@ -48,7 +48,7 @@ def task_count(rows: float, per_task: int) -> int:
 
 @contextmanager
 def force_task_count(count: int) -> Iterator[None]:
-    """Make every step of generation with `count` tasks."""
+    """Run every generation step inside the `with` block with `count` tasks."""
     before = _FORCED.set(count)
     try:
         yield
@@ -60,9 +60,9 @@ _OPTION = "-XX:-DontCompileHugeMethods"
 
 
 def compile_long_methods() -> None:
-    """Let Java compile methods of more than 8,000 bytes: those that make triples are, and are slow else.
+    """Let Java compile methods of more than 8,000 bytes, such as the generated code that builds triples.
 
-    It has an effect on the Java that Spark starts next.
+    This affects the next Java process that Spark starts.
     """
     known = os.environ.get("JDK_JAVA_OPTIONS", "")
     if _OPTION not in known.split():
@@ -70,7 +70,7 @@ def compile_long_methods() -> None:
 
 
 def count_active_tasks(spark: SparkSession) -> tuple[int, int]:
-    """Return how many tasks of the running stages are done, and how many there are."""
+    """Return the numbers of completed and of all tasks of the running stages."""
     tracker = spark.sparkContext.statusTracker()
     stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
     return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)

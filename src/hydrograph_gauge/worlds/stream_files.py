@@ -1,7 +1,8 @@
-"""Files of a stream that tasks write themselves, from narrow rows and in arrays: a third of what Spark's writer costs.
+"""Parquet files of a stream: the boundaries between them, and a writer that runs inside Spark tasks.
 
-A task has the rows of one file, and sorts them. It encodes them a row group at a time, so it holds little beside, and a
-text that recurs in a group is made and written once.
+A task holds the narrow rows of one file, sorts them, and encodes them in Arrow arrays, one row group at a time, so that
+it needs little extra memory. A text that recurs in a row group is built and written once. This costs a third of what
+Spark's own writer does.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 
 
 _UNSORTED = {"s", "p", "o"}
-"""Columns whose least and greatest values nobody asks for: to find those of texts is a third of all writing."""
+"""Columns without min/max statistics: no reader uses them, and computing them for text is a third of the cost."""
 _STATISTICS = [name for name in EVENTS.names if name not in _UNSORTED]
 _TOLD = "name string, rows bigint, first bigint, last bigint, blanks boolean, kinds bigint, a bigint, b bigint"
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What is in the files of a stream."""
+    """Summary of the written files of a stream."""
 
     files: tuple[str, ...]
     rows: int
@@ -51,7 +52,7 @@ class WrittenFiles:
 
 def write_files(rows: DataFrame, arrays: ArrayEncoding, directory: Path, salts: tuple[int, ...]) -> WrittenFiles:
     """Write each partition of `rows` as a file of `directory`, in order and in the encoded schema."""
-    # What goes to tasks has no column of Spark's in it.
+    # The encoding holds a Spark column, which cannot be serialised: only its functions go to the tasks.
     order, encode = arrays.order, arrays.encode
     directory.mkdir(parents=True, exist_ok=True)
 
@@ -96,7 +97,7 @@ def _write_file(
     partial: str,
     salts: tuple[int, ...],
 ) -> dict[str, Any] | None:
-    """Write a file whole or not at all, and return what is in it; None where there are no rows."""
+    """Write a file atomically and return its summary, or None if there are no rows."""
     told: dict[str, Any] | None = None
     writer: pq.ParquetWriter | None = None
     for group in groups:
@@ -115,7 +116,7 @@ def _write_file(
 
 
 def _tell(told: dict[str, Any], table: pa.Table, salts: tuple[int, ...]) -> None:
-    """Add what a row group holds."""
+    """Add a row group to the summary of its file."""
     first, last = (one.as_py() for one in pc.min_max(table["t"]).values())
     told["rows"] += len(table)
     told["first"] = first if told["first"] is None else min(first, told["first"])

@@ -1,6 +1,6 @@
-"""Terms as Spark columns: the canonical text with what the encoded schema says about it, known without looking at it.
+"""RDF terms as Spark columns: canonical text, kind and numeric value, as the encoded schema has them.
 
-A generator knows the datatype of what it writes, so no regular expression has to find it again.
+A generator knows the datatype of each term, so the kind is set directly and never derived from the text.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def boolean(value: Column) -> TermColumn:
 
 
 def date(days: Column) -> TermColumn:
-    """Return the xsd:date that lies `days` after 1970-01-01."""
+    """Return the xsd:date `days` after 1970-01-01."""
     return TermColumn(_typed(day_text(days), XSD_DATE), Kind.DATE)
 
 
@@ -95,14 +95,14 @@ def date_time(milliseconds: Column) -> TermColumn:
 
 
 def day_text(days: Column) -> Column:
-    """Return `yyyy-mm-dd` of the day that lies `days` after 1970-01-01, in any time zone."""
+    """Return `yyyy-mm-dd` of the day `days` after 1970-01-01, independent of the session's time zone."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.date_from_unix_date(days.cast("int")).cast("string")
 
 
 def instant_text(milliseconds: Column) -> Column:
-    """Return `yyyy-mm-ddThh:mm:ssZ` of an instant, with three decimals where there is a fraction; in any time zone."""
+    """Return `yyyy-mm-ddThh:mm:ssZ` of an instant, with three decimals if it has a fraction of a second."""
     from pyspark.sql import functions as F  # noqa: N812
 
     def two(number: Column) -> Column:
@@ -120,7 +120,7 @@ def instant_text(milliseconds: Column) -> Column:
 
 
 def select_term(position: Column, terms: Sequence[TermColumn]) -> dict[str, Column]:
-    """Return the columns `text`, `kind`, `num` and `dec` of the term that stands at `position` in each row."""
+    """Return the columns `text`, `kind`, `num` and `dec` of the term at index `position` in each row."""
     from pyspark.sql import functions as F  # noqa: N812
 
     def choose(values: Sequence[Column | None], type_: str) -> Column:
@@ -144,7 +144,7 @@ def select_term(position: Column, terms: Sequence[TermColumn]) -> dict[str, Colu
 def encode_triples(
     rows: DataFrame, s: Column, p: Column, o: TermColumn | dict[str, Column], *kept: str | Column
 ) -> DataFrame:
-    """Return columns `kept` and the encoded columns of the triples whose texts are given."""
+    """Return the columns `kept` and the encoded columns of the triples with the given texts."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if isinstance(o, TermColumn):

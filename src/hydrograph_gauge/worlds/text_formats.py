@@ -1,4 +1,4 @@
-"""The text forms of generated data, written from its Parquet files: each is a line of SQL for DuckDB."""
+"""Text formats of generated data, written from the Parquet files by DuckDB; each format is one SQL expression."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _UNQUOTED_NUMBER = r"regexp_replace(o, '^\"([^\"]*)\"(\^\^<http://www\.w3\.org/2
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """A text form with a line for each triple: how files end, and the line as SQL over t, s, p and o."""
+    """Text format with a line for each triple: the file extension, and the line as SQL over t, seq, s, p and o."""
 
     ending: str
     line: str
     head: tuple[str, ...] = ()
-    """Lines before all others."""
+    """Header lines."""
     static: bool = False
-    """Whether the static graph is written in this form too; else it is N-Triples."""
+    """Whether the static graph is written in this format too; otherwise it is written as N-Triples."""
 
 
 def _prefixed(prefixes: Mapping[str, str]) -> TextFormat:
-    """Return S2Gen's form: Turtle with a triple in a line, all IRIs shortened and `a` for the type, without times.
+    """Return S2Gen's format: Turtle without times, one triple per line, all IRIs prefixed and `a` for rdf:type.
 
-    The original has `rdf:type` for the type of an album, and gives its files the ending of N-Triples.
+    The original writes `rdf:type` for the type of an album, and uses the file extension of N-Triples.
     """
     names, spaces = (f"[{', '.join(map(_quoted, values))}]" for values in (prefixes, prefixes.values()))
 
@@ -57,7 +57,7 @@ def _prefixed(prefixes: Mapping[str, str]) -> TextFormat:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as SQL writes it.
+    """Return a text as an SQL string literal.
 
     >>> _quoted("it's")
     "'it''s'"
@@ -89,13 +89,13 @@ def write_stream(form: str, stream: StreamPlan, place: Path, manifest: Manifest,
         return name
     first = "seq" if stream.arrival else "t, seq"
     sql = f"SELECT {lines.line} AS line FROM read_parquet($files) ORDER BY {first}, {_rank(stream.order)}s, p, o"
-    # In order of time one file is sorted after the other; in order of arrival only all of them together can be.
+    # Files are disjoint in time and can be sorted one by one; the order of arrival needs a sort over all files.
     _write_lines([files] if stream.arrival else [[file] for file in files], sql, directory / name, lines.head)
     return name
 
 
 def _rank(order: Sequence[ElementLine]) -> str:
-    """Return what sorts triples by their places among the lines of an element; what is not said comes first."""
+    """Return the sort key of a triple's position among the lines of its element; unlisted lines come first."""
     cases = (
         f"WHEN p = {_quoted(line.predicate)} AND starts_with(o, {_quoted(line.object)}) THEN {place}"
         for place, line in enumerate(order, 1)
@@ -104,9 +104,9 @@ def _rank(order: Sequence[ElementLine]) -> str:
 
 
 def write_static(forms: Sequence[str], place: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Write the static graph beside its directory `place` in the forms of streams, and return the names of the files.
+    """Write the static graph as text beside its directory `place`, and return the names of the files.
 
-    It is N-Triples, unless a form is one for static data too.
+    It is written in those formats that apply to static data, otherwise as N-Triples.
     """
     written = {own if (own := FORMATS[form]).static else N_TRIPLES: None for form in forms}
     for lines in written:
@@ -117,7 +117,7 @@ def write_static(forms: Sequence[str], place: Path, names: tuple[str, ...]) -> t
 
 
 def _write_lines(parts: list[list[str]], sql: str, target: Path, head: Sequence[str]) -> None:
-    """Write the head and the lines that `sql` makes of the files of each part, one part after the other."""
+    """Write the header and then, part by part, the lines that `sql` selects from its files."""
     with target.open("wb") as out, duckdb.connect() as database:
         out.write("".join(f"{line}\n" for line in head).encode())
         database.execute("SET temp_directory = ?", [str(target.parent / ".spill")])

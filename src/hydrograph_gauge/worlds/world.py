@@ -1,4 +1,8 @@
-"""What a world hands to the writer: plans of rows, not rows. Nothing runs before they are written."""
+"""Definition of a world, its plan, and the registry of all worlds.
+
+A world returns a plan: lazy Spark DataFrames for its streams and its static graph. Nothing runs before `writer` writes
+the plan. A new world is a module with a `WORLD` and a line of `WORLDS`.
+"""
 
 from __future__ import annotations
 
@@ -22,85 +26,86 @@ _S = TypeVar("_S", bound=Settings)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayEncoding:
-    """How tasks make the rows of a file in arrays, where each element is one triple; both functions are sent to them.
+    """Encoding of the rows of a file in Arrow arrays, for streams whose elements are single triples.
 
-    Elements need no `t` then: what can be made of other columns in arrays had better not be spread.
+    Both functions are serialised and sent to Spark tasks. Elements need no column `t`: a column that `encode` can compute
+    is better not shuffled.
     """
 
     time: Column
-    """The time of an element, from its columns."""
+    """The time of an element, computed from its columns."""
     order: Callable[[pa.Table], NumberArray]
-    """Gives the order of a file's rows: by `p_id`, `t` and `seq`."""
+    """Returns the order of a file's rows: by `p_id`, `t` and `seq`."""
     encode: Callable[[pa.Table], pa.Table]
-    """Makes rows of the encoded schema; texts are in dictionaries, of which each is there once."""
+    """Returns rows of the encoded schema; texts are dictionary-encoded, without duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElementLine:
-    """One of the lines of an element as text: canonical texts of its predicate and of what its object begins with."""
+    """One line of an element in a text format, identified by its predicate and the start of its object."""
 
     predicate: str
     object: str = ""
-    """Tells lines with the same predicate apart."""
+    """Prefix of the object; distinguishes lines with the same predicate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPlan:
-    """One stream of a world.
+    """Plan of one stream of a world.
 
-    `elements` has a row for each element (a graph with one time; a triple on its own is one too), as narrow as
-    possible, because the writer spreads these rows by time. `expand` turns them, where they then are, into rows of the
-    encoded schema (`EVENT_COLUMNS`): it must not shuffle. `t_next` must be right there; `with_next` finds it where a
-    world can not know it.
+    `elements` has a row for each element (a graph with one timestamp; a single triple is one too). Rows are as narrow as
+    possible, because the writer shuffles them by time. `expand` then turns them into rows of the encoded schema
+    (`EVENT_COLUMNS`) and must not shuffle. It must fill `t_next`; `writer.add_next_times` computes it for a world that
+    cannot derive it.
     """
 
     name: str
     iri: str
     elements: DataFrame
-    """At least `t` (BIGINT) and, if a row stands for several triples, their number as `n`."""
+    """At least `t` (BIGINT) and, if a row has several triples, their number as `n`."""
     expand: Callable[[DataFrame], DataFrame] | ArrayEncoding
     starts: tuple[int, ...] | None = None
-    """The first times of the files, where they are known; else the writer counts."""
+    """The first times of the files if known; otherwise the writer counts rows."""
     span: tuple[int, int] | None = None
-    """The first time there may be and the last, where they are known: saves the writer a look before it counts."""
+    """The earliest and latest possible time if known; otherwise the writer queries them before it counts."""
     arrival: bool = False
-    """Whether arrivals (`seq`) are out of the order of time: then text has the lines in order of arrival."""
+    """Whether elements arrive (`seq`) out of time order; text formats then list them in order of arrival."""
     order: tuple[ElementLine, ...] = ()
-    """The lines of an element in the order in which they are written as text."""
+    """The lines of an element, in the order of the text formats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldPlan:
-    """All data of a world."""
+    """Plan of all data of a world."""
 
     streams: tuple[StreamPlan, ...]
     static: DataFrame | None = None
     """Rows of `TRIPLE_COLUMNS`, each triple once."""
     static_about: float | None = None
-    """About how many rows that is, where it is known; else the writer counts."""
+    """Approximate number of rows if known; otherwise the writer counts."""
     done: Callable[[], None] = field(default=lambda: None)
-    """Called when everything is written, or could not be: takes away what the plan kept."""
+    """Called after success and failure of the writer; releases what the plan cached."""
 
 
 class WorldGenerator(Protocol[_S]):  # type: ignore[misc]
-    """Makes the plans of a world. All randomness comes from the seed by `Draws`."""
+    """Function that returns the plan of a world. All randomness comes from the seed through `Draws`."""
 
     def __call__(self, spark: SparkSession, settings: _S) -> WorldPlan:
-        """Return the plans; the driver may run small jobs for them."""
+        """Return the plan; it may run small Spark jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class World(Generic[_S]):
-    """A kind of data that `hydrograph generate` knows."""
+    """A world that `hydrograph generate` offers."""
 
     name: str
     summary: str
     settings: type[_S]
     generate: WorldGenerator[_S]
     texts: Sequence[str] = ("tnt",)
-    """The text forms of its streams."""
+    """The text formats of its streams."""
     graph: str | None = None
-    """What the published queries call its static data."""
+    """The IRI of its static graph in the published queries."""
 
 
 WORLDS: dict[str, tuple[str, str]] = {

@@ -1,7 +1,7 @@
-"""Writes the plans of a world: encoded Parquet of fixed size cut by key, text forms on request, the manifest last.
+"""Writer of worlds: encoded Parquet files of fixed size, text formats on request, and the manifest last.
 
-Rows go to files by their keys (streams by time, the static graph by ranges of subject ids) and are sorted inside, so
-the files are the same however many tasks made the rows, and a task holds one file's worth of narrow rows at most.
+Rows are assigned to files by key (streams by time, the static graph by ranges of subject ids) and sorted within a file.
+So the files do not depend on the number of tasks, and a task holds at most one file's worth of narrow rows.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ _TEXTS = "SELECT DISTINCT {place} AS text FROM read_parquet({files}) WHERE {plac
 
 
 def check_id_collisions(parts: Sequence[Sequence[Path]], spill: Path) -> None:
-    """Raise DataError if two terms in the files of any parts of a world have the same id.
+    """Raise DataError if two terms in the files of a world have the same id.
 
-    What does not fit into memory goes to the directory `spill`.
+    Ids are hashes of the terms' texts: queries would treat two terms with one id as equal. DuckDB spills to the directory
+    `spill` when memory is short.
     """
     given = [[str(file) for file in files] for files in parts if files]
     if not given:
@@ -50,7 +51,7 @@ def check_id_collisions(parts: Sequence[Sequence[Path]], spill: Path) -> None:
     with duckdb.connect() as database:
         database.execute(f"SET memory_limit = '{_MEMORY}'; SET preserve_insertion_order = false")
         database.execute("SET temp_directory = ?", [str(spill)])
-        # Each column is grouped on its own: its values are few against its rows.
+        # Each column is grouped separately, because it has few distinct values.
         terms = [_HASHES.format(place=place, files=files) for files in given for place in "spo"]
         clash = database.execute(_CLASH.format(terms=" UNION ALL ".join(terms))).fetchone()
         if clash is None:
@@ -63,11 +64,11 @@ def check_id_collisions(parts: Sequence[Sequence[Path]], spill: Path) -> None:
 
 ROWS_PER_FILE = parquet.ROWS_PER_FILE
 MOST_CELLS = 2**16
-"""Cells of time in which rows are counted, to cut a stream into files."""
+"""Largest number of time cells in which rows are counted to split a stream into files."""
 STATIC = "static"
 SPILL = ".spill"
 FILES = "settings"
-"""Where the files are copied that settings name."""
+"""Directory for copies of the files that settings name."""
 _KINDS = max(Kind) + 1
 _SALTS = (term_id("checksum a"), term_id("checksum b"))
 _OPTIONS = {
@@ -78,9 +79,9 @@ _OPTIONS = {
 }
 
 _CONF = {
-    # Rows are narrow: to ask after each one how large the batch has become takes an eighth of all time.
+    # Rows are narrow: checking the batch size after each one takes an eighth of the time.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    # What is kept on disk is read once; to look for a better form of random numbers finds none.
+    # Cached rows are read once, and random numbers do not compress.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 
@@ -98,12 +99,12 @@ def write_world(
     force: bool = False,
     step: Step = lambda _: None,
 ) -> WorldManifest:
-    """Generate a world into the directory `target`, which appears whole or not at all, and return its manifest.
+    """Generate a world into the directory `target` atomically, and return its manifest.
 
-    `step` is told in words what happens next.
+    `step` is called with the name of each step as it starts.
     """
     if unknown := set(forms) - set(world.texts):
-        raise UsageError(f"{world.name} has no text form {min(unknown)}; it has {', '.join(world.texts)}")
+        raise UsageError(f"{world.name} has no text format {min(unknown)}; choose from {', '.join(world.texts)}")
     _make_way(target, force=force)
     partial = target.parent / f".{target.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
@@ -151,7 +152,7 @@ def write_world(
 
 
 def _copied(settings: Settings, directory: Path) -> dict[str, Path]:
-    """Copy the settings that are files, so that a world is known by itself, and return where the copies are in it."""
+    """Copy the files that settings name, so that a world is self-contained, and return the relative paths."""
     given = {name: value for name, value in settings if isinstance(value, Path)}
     places = {name: Path(FILES) / name / file.name for name, file in given.items()}
     for name, place in places.items():
@@ -168,9 +169,9 @@ def _parts(static: ManifestPart | None, streams: Mapping[str, ManifestPart]) -> 
 
 
 def add_next_times(events: DataFrame) -> DataFrame:
-    """Return rows of the encoded schema with `t_next` filled: for a world that can not know when a triple comes again.
+    """Return rows of the encoded schema with `t_next` filled, for a world that cannot derive when a triple recurs.
 
-    It shuffles whole rows; do it on narrower ones where speed counts.
+    It shuffles whole rows; do the same on narrower ones where speed matters.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
@@ -234,13 +235,13 @@ def _write_stream(stream: StreamPlan, directory: Path, forms: Sequence[str], ste
 def _write_expanded(
     expand: Callable[[DataFrame], DataFrame], placed: DataFrame, place: Path
 ) -> tuple[WrittenFiles, int]:
-    """Write the rows that Spark makes of elements, and return what was written and the number of elements."""
+    """Write the rows that Spark expands from elements, and return their summary and the number of elements."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812
 
     seen, made = Observation(), Observation()
     expanded = expand(placed.observe(made, F.count("*").alias("elements")))
-    # A world without such elements may have made its empty columns of smaller numbers.
+    # Empty columns may have a narrower type.
     wide = {name: F.col(name).cast("bigint") for name in ("t", "seq", "t_next")}
     rows = expanded.select(*(wide[name].alias(name) if name in wide else F.col(name) for name in EVENT_COLUMNS))
     rows = rows.sortWithinPartitions("p_id", "t", "seq", "s_id", "o_id")
@@ -294,9 +295,9 @@ def _write_static(
 
 
 def _starts(elements: DataFrame, span: tuple[int, int] | None) -> list[int]:
-    """Return the first times of the files, so that no time is in two files and each has about the same rows.
+    """Return the first times of the files, so that no time is in two files and files have about equal numbers of rows.
 
-    Rows are counted by cells of time: the driver sees a number of counts that does not grow with the stream.
+    Rows are counted per time cell, so the driver receives a bounded number of counts for any stream.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -315,7 +316,7 @@ def _starts(elements: DataFrame, span: tuple[int, int] | None) -> list[int]:
 
 
 def _sums(*columns: str) -> list[Column]:
-    """Return the count and the sums of both hashes, each in two halves, because a sum of BIGINTs may overflow."""
+    """Return the row count and the sums of both hashes, each in two halves, because a sum of BIGINTs may overflow."""
     from pyspark.sql import functions as F  # noqa: N812
 
     sums = [F.count("*").alias("rows")]
@@ -340,6 +341,6 @@ def _make_way(target: Path, *, force: bool) -> None:
     if not target.exists():
         return
     if not force:
-        raise UsageError(f"{target} exists: choose another name or say --force")
+        raise UsageError(f"{target} exists: choose another name or use --force")
     if not (target / MANIFEST).is_file():
-        raise UsageError(f"{target} is no generated world: remove it yourself")
+        raise UsageError(f"{target} is not a generated world: remove it yourself")

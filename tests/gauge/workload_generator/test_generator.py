@@ -16,13 +16,13 @@ from hydrograph.errors import UsageError
 from hydrograph.language import parse
 from hydrograph_gauge.features.conditions import derive_conditions, read_conditions
 from hydrograph_gauge.features.structure import QueryKind, find_structure
+from hydrograph_gauge.queries.placeholders import print_window_lengths
+from hydrograph_gauge.queries.query_sets import LANGUAGES
 from hydrograph_gauge.workload_generator.generator import Candidate, TemplateGenerator, WorkloadSettings
 from hydrograph_gauge.workload_generator.instances import (
-    LANGUAGES,
     build_query,
     print_query_texts,
     print_template,
-    print_window_lengths,
 )
 from hydrograph_gauge.workload_generator.search import MANIFEST, SelectedTemplate, search_templates
 from hydrograph_gauge.workload_generator.templates import Vertex, build_schema

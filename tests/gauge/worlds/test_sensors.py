@@ -10,7 +10,7 @@ import pytest
 
 from hydrograph.errors import UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.worlds.draws import Draws
 from hydrograph_gauge.worlds.sensors import generators as sg1
 from hydrograph_gauge.worlds.sensors.generators import GENERATORS, find_generator

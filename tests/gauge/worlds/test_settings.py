@@ -29,7 +29,11 @@ def test_options_override_the_file(tmp_path: Path) -> None:
         (ShopSettings, {"static": "many"}, "static: input should be a valid integer.*got 'many'"),
         (ShopSettings, {"static": 0}, "static: .*greater than or equal to 1, got 0"),
         (ShopSettings, {"per": "day"}, "per: input should be 'triple' or 'activity', got 'day'"),
-        (SensorSettings, {"interval": "1 week"}, "interval: expected a number with ms, s, m, h or d"),
+        (
+            SensorSettings,
+            {"interval": "1 week"},
+            "interval: expected a duration such as 10s, .* got '1 week'",
+        ),
         (SensorSettings, {"properties": "Rainfall,Sunshine"}, "properties: expected some of .*, got 'Sunshine'"),
         (SensorSettings, {"min": 5, "max": 5}, "expected min below max, got 5 and 5"),
         (SensorSettings, {"profile": "ramp", "interval": 2}, "expected an interval of at least 4 ms"),

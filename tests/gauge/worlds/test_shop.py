@@ -14,7 +14,7 @@ import pytest
 from hydrograph.errors import DataError
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.sources import events_as_arrow, open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.worlds.shop.activities import Timing
 from hydrograph_gauge.worlds.shop.encoding import TripleEncoder, build_tables, encode_rows
 from hydrograph_gauge.worlds.shop.expectation import compute_expectation, probability
@@ -117,9 +117,8 @@ def test_roles_are_as_likely_as_they_are_drawn() -> None:
 
 
 def test_batches_follow_the_rate() -> None:
-    assert [(build_timing(ShopSettings(rate=rate)).batch, build_timing(ShopSettings(rate=rate)).interval) for rate in (100, 1000, 10_000)] == [
-        (1, 10), (1, 1), (10, 1),
-    ]  # fmt: skip
+    timings = [build_timing(ShopSettings(rate=rate)) for rate in (100, 1000, 10_000)]
+    assert [(timing.batch, timing.interval) for timing in timings] == [(1, 10), (1, 1), (10, 1)]
     assert [build_timing(ShopSettings(rate=2000, start=7)).value(i) for i in range(5)] == [7, 7, 8, 8, 9]
     assert build_timing(ShopSettings(batch=3, interval=50)).value(8) == 100
 

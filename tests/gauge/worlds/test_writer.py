@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.worlds import writer
 from hydrograph_gauge.worlds.draws import Draws
 from hydrograph_gauge.worlds.manifest import WorldManifest

@@ -13,14 +13,15 @@ from hydrograph.api import query as query_of
 from hydrograph.errors import HydrographError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Triple
-from hydrograph.streams.static import read_graphs
+from hydrograph.streams.static_graphs import read_graphs
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.features.structure import QueryKind, find_structure
 from hydrograph_gauge.oracle.compare import compare_reports
 from hydrograph_gauge.oracle.dataset import StaticData, graph_of
 from hydrograph_gauge.oracle.evaluate import evaluate_reports
+from hydrograph_gauge.queries.query_sets import LANGUAGES
 from hydrograph_gauge.workload_generator.generator import Candidate, TemplateGenerator, WorkloadSettings
-from hydrograph_gauge.workload_generator.instances import LANGUAGES, QueryTexts, build_query, print_query_texts
+from hydrograph_gauge.workload_generator.instances import QueryTexts, build_query, print_query_texts
 from hydrograph_gauge.workload_generator.world_data import WorldData
 from hydrograph_gauge.worlds.shop.world import KNOWLEDGE, STREAM, WORLD, ShopSettings
 from hydrograph_gauge.worlds.writer import write_world
