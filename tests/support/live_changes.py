@@ -9,19 +9,19 @@ from random import Random
 from hydrograph.algebra.queries import StreamOperator
 from hydrograph.live.checkpoint.query_store import static_fingerprint
 from hydrograph.live.driver.batch_loop import BatchLoop
-from hydrograph.live.driver.registered_query import RegisteredQuery
+from hydrograph.live.driver.query_registry import RegisteredQuery
+from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.sources.inputs import Input
 from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QueryVersion
-from hydrograph.live.step.stepper import QuerySpec, Stepper
+from hydrograph.live.step.records import QuerySpec, QueryVersion
+from hydrograph.live.step.step import Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
 from hydrograph.windows.profile import Origin
 from hydrograph.windows.stream import Element
-from tests.support.live_faults import DeadError, MemoryFiles, MemorySource
+from tests.support.live_faults import DeadError, MemoryFiles, MemorySource, memory_input
 from tests.support.live_histories import DISORDER, History, random_history
 from tests.support.random_cases import Case
 from tests.support.random_data import Shape, random_graph, random_stream
@@ -65,7 +65,9 @@ class Lived:
         by_graphs = {static_fingerprint(static): static for static in statics}
         first = static_fingerprint(statics[0])
         placed.forget()
-        return RegisteredQuery(Stepper(query, by_graphs[graphs or first], placed), graphs or first, first)
+        return RegisteredQuery(
+            Stepper(query, by_graphs[graphs or first], EvaluationChoice(placed)), graphs or first, first
+        )
 
     def expected(self, elements: dict[Iri, tuple[Element, ...]], placed: Local) -> list[tuple[int, str]]:
         """Return time and line of what replay reports over what it has seen."""
@@ -100,7 +102,7 @@ class Group:
     results: MemoryFiles = field(init=False, default_factory=MemoryFiles)
     lived: dict[tuple[str, int], Lived] = field(init=False, default_factory=dict)
     did: list[str] = field(init=False, default_factory=list)
-    runner: BatchLoop = field(init=False)
+    loop: BatchLoop = field(init=False)
     _drawn: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -117,7 +119,9 @@ class Group:
             for stream, every in self.elements.items():
                 taken = every[at[stream] : at[stream] + self.rng.randrange(6)]
                 if taken:
-                    chunks[stream].append(InputBatch(stream, encode_elements(taken), at[stream], at[stream] + len(taken)))
+                    chunks[stream].append(
+                        InputBatch(stream, encode_elements(taken), at[stream], at[stream] + len(taken))
+                    )
                     at[stream] += len(taken)
             self.batches.append(dict(at))
         self.sources = {stream: MemorySource(found) for stream, found in chunks.items()}
@@ -144,15 +148,15 @@ class Group:
         def enrol(name: str, enrolled: QueryVersion, _: RegisteredQuery | None) -> RegisteredQuery:
             return self.lived[name, enrolled.version].member(self._database(name), enrolled.graphs)
 
-        self.runner = BatchLoop(
+        self.loop = BatchLoop(
             self.lived["q0", 1].member(self._database("q0")),
-            [Input(stream, source) for stream, source in self.sources.items()],
+            [memory_input(stream, source) for stream, source in self.sources.items()],
             self.checkpoint,
             self.results,
             about={"query": "q0"},
-            enrol=enrol,
+            restore=enrol,
         )
-        self.runner.open()
+        self.loop.open()
 
     def _attempt(self, action: Callable[[], object]) -> None:
         """Do something; now and then a write in it fails, the driver dies and another one goes on."""
@@ -169,7 +173,7 @@ class Group:
 
     def change(self) -> None:
         """Let something happen between two batches."""
-        running = [self.lived[name, member.stepper.query.version] for name, member in self.runner.members.items()]
+        running = [self.lived[name, member.stepper.query.version] for name, member in self.loop.queries.items()]
         kind = self.rng.choice(("add", "remove", "replace", "static", "restart", "nothing"))
         if kind == "add" and len(running) < len(self.databases):
             free = set(range(len(self.databases))) - {int(each.name[1:]) for each in running}
@@ -177,7 +181,7 @@ class Group:
         elif kind == "remove" and running:
             gone = self.rng.choice(running)
             self._end(gone)
-            self._attempt(lambda: self.runner.remove(gone.name))
+            self._attempt(lambda: self.loop.remove(gone.name))
             if self._runs(gone):
                 gone.end = None
         elif kind == "replace" and running:
@@ -196,13 +200,13 @@ class Group:
 
     def _runs(self, lived: Lived) -> bool:
         """Tell whether a version of a query is among those that run."""
-        member = self.runner.members.get(lived.name)
+        member = self.loop.queries.get(lived.name)
         return member is not None and member.stepper.query.version == lived.version
 
     def _add(self, name: str) -> None:
         versions = [version for known, version in self.lived if known == name]
         lived = self._enlist(name, max(versions, default=0) + 1)
-        self._attempt(lambda: self.runner.add(lived.member(self._database(name))))
+        self._attempt(lambda: self.loop.add(lived.member(self._database(name))))
         if not self._runs(lived):  # the driver died before it was written down
             del self.lived[lived.name, lived.version]
 
@@ -211,36 +215,36 @@ class Group:
         lived.replaced = (len(self.found(lived)), case)
         static = History(case, (), LATENESS).static()
         graphs = static_fingerprint(static)
-        member = self.runner.members[lived.name]
-        stepper = Stepper(member.stepper.query, static, member.stepper.placed)
-        self._attempt(lambda: self.runner.replace_static({lived.name: (stepper, graphs)}))
-        if self.runner.members[lived.name].graphs != graphs:
+        member = self.loop.queries[lived.name]
+        stepper = Stepper(member.stepper.query, static, member.stepper.evaluations)
+        self._attempt(lambda: self.loop.replace_static({lived.name: (stepper, graphs)}))
+        if self.loop.queries[lived.name].graphs != graphs:
             lived.replaced = None
 
     def _takes_static(self, lived: Lived) -> bool:
         """Tell whether replay can say what it reports with two versions: one report for each window, on its own."""
-        planned = self.runner.members[lived.name].stepper.query.plan
+        planned = self.loop.queries[lived.name].stepper.query.plan
         plain = planned.operator is StreamOperator.RSTREAM and planned.reports is not None and not planned.needs_content
         return plain and planned.profile.emit_empty and lived.replaced is None and bool(lived.case.static.default)
 
     def _end(self, lived: Lived) -> None:
         lived.end = {stream: source.there for stream, source in self.sources.items()}
-        lived.watermark = self.runner.members[lived.name].record.decision.watermark
+        lived.watermark = self.loop.queries[lived.name].record.decision.watermark
 
     def play(self) -> None:
         """Let the streams come, batch by batch, and end."""
         for ends in self.batches:
             for stream, end in ends.items():
                 self.sources[stream].there = end
-            self._attempt(lambda: self.runner.once())
-            self.runner.once()  # what a driver that died has left
+            self._attempt(lambda: self.loop.run_once())
+            self.loop.run_once()  # what a driver that died has left
             self.change()
         for source in self.sources.values():
             source.over = True
-        self.runner.once()
-        assert self.runner.is_over
+        self.loop.run_once()
+        assert self.loop.is_over
 
     def found(self, lived: Lived) -> list[str]:
         """Return the lines of a version of a query that stand."""
-        units = read_units(self.results, self.runner.segments)
+        units = read_units(self.results, self.loop.segments)
         return [text for key, text in units if (key.query, key.version) == (lived.name, lived.version)]

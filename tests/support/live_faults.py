@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from hydrograph.live.driver.batch_loop import Runner
-from hydrograph.live.driver.registered_query import Member
+from hydrograph.live.driver.batch_loop import BatchLoop
+from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.results.sink import read_units
 from hydrograph.live.sources.inputs import Input
-from hydrograph.live.sources.source import Chunk, Wake
-from hydrograph.live.step.input_batch import Arrival
+from hydrograph.live.sources.source import PartitionLocator, PartitionReader, SourceSpec
+from hydrograph.live.step.input_batch import InputBatch
+from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
@@ -77,27 +78,21 @@ class MemoryFiles:
 
 
 @dataclass(slots=True)
-class MemorySource:
+class MemorySource(PartitionReader):
     """The elements of a stream, of which more and more can be read."""
 
-    chunks: list[Arrival]
+    chunks: list[InputBatch]
     there: int = 0
     over: bool = False
     forgotten: int = 0
 
-    def open(self, lease: Lease, known: int) -> None:  # noqa: ARG002 - it writes nothing
+    def resume(self, lease: Lease, known: int) -> None:  # noqa: ARG002 - it writes nothing
         assert known <= self.there, "what was read once is there"
-
-    def start(self, wake: Wake) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
 
     def end(self) -> int:
         return self.there
 
-    def finished(self) -> bool:
+    def has_ended(self) -> bool:
         return self.over
 
     def forget(self, before: int) -> None:
@@ -110,6 +105,11 @@ class MemorySource:
                 assert start <= chunk.start, "offsets lie between elements that came together"
                 assert chunk.end <= end, "offsets lie between elements that came together"
                 yield Chunk(chunk.events, chunk.start, chunk.end)
+
+
+def memory_input(stream: Iri, reader: PartitionReader) -> Input:
+    """Return a reader as the only partition of a stream."""
+    return Input(PartitionLocator(SourceSpec(stream=stream, url="memory:")), reader)
 
 
 @dataclass(slots=True)
@@ -132,11 +132,11 @@ class World:
             chunks = [arrival for arrivals in every for arrival in arrivals if arrival.stream == stream]
             self.sources[stream] = MemorySource(chunks)
 
-    def driver(self) -> Runner:
+    def driver(self) -> BatchLoop:
         self.placed.forget()
-        inputs = [Input(stream, source) for stream, source in self.sources.items()]
-        return Runner(
-            Member(self.history.stepper(self.placed)),
+        inputs = [memory_input(stream, source) for stream, source in self.sources.items()]
+        return BatchLoop(
+            RegisteredQuery(self.history.stepper(self.placed)),
             inputs,
             self.checkpoint,
             self.results,
@@ -144,7 +144,7 @@ class World:
             about={"query": "q"},
         )
 
-    def go_on(self, steps: int | None = None) -> Runner:
+    def go_on(self, steps: int | None = None) -> BatchLoop:
         """Start a driver and let it run to the end, or for so many batches."""
         runner = self.driver()
         runner.open()
@@ -153,7 +153,7 @@ class World:
             self.step(runner)
         return runner
 
-    def step(self, runner: Runner) -> None:
+    def step(self, runner: BatchLoop) -> None:
         """Let one more batch come, or the end, and a driver take what is there."""
         batches = self.history.arrivals()
         if self.batch < len(batches):
@@ -163,9 +163,9 @@ class World:
         else:
             for source in self.sources.values():
                 source.over = True
-        runner.once()
+        runner.run_once()
 
-    def survive(self, most: int = 50) -> Runner:
+    def survive(self, most: int = 50) -> BatchLoop:
         """Start drivers until one gets to the end."""
         for _ in range(most):
             try:
@@ -174,7 +174,7 @@ class World:
                 self.checkpoint.fails = self.results.fails = None
         raise AssertionError("no driver gets to the end")
 
-    def lines(self, runner: Runner) -> list[str]:
+    def lines(self, runner: BatchLoop) -> list[str]:
         """Return the units that stand in the results."""
         return [text for _, text in read_units(self.results, runner.segments)]
 

@@ -1,10 +1,9 @@
-"""Places where something can be made to die, for tests: `HYDROGRAPH_FAIL=point:n:victim` strikes the n-th time there.
+"""Failpoints for tests: `HYDROGRAPH_FAIL=point:n:victim` kills a process when a point is reached the n-th time.
 
-The points of a batch are `read`, `begun`, `evaluate`, `write` (in the middle of writing), `written` and `done`. Victims
-are `driver` (this process, the default), `jvm` (the Spark driver's Java), `executor` (one of its executors on this
-machine), and `asleep`: nobody dies, but this process stands still until somebody wakes it. Several strikes are
-separated by commas. A driver that starts again works off its last batch before it starts Spark: as long as the victim
-is not there, nothing counts.
+The points of a batch are `read`, `begun`, `evaluate`, `write` (in the middle of a write), `written` and `done`. Victims
+are `driver` (this process, the default), `jvm` (Spark's Java process), `executor` (one of its executors on this
+machine), and `asleep`, which suspends this process instead of killing it. Several failures are separated by commas. A
+restarted driver replays its last batch before it starts Spark: a point does not count while its victim does not exist.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from collections import Counter
 POINTS = ("read", "begun", "evaluate", "write", "written", "done")
 VARIABLE = "HYDROGRAPH_FAIL"
 _MARKS = {"jvm": "org.apache.spark.deploy.SparkSubmit", "executor": "CoarseGrainedExecutorBackend"}
-"""What the command lines of victims have in them."""
+"""Words in the command lines of victims."""
 _reached: Counter[str] = Counter()
 
 
 def due(point: str) -> str | None:
-    """Return who has to die here and now; None if nobody."""
+    """Return the victim that is due at a point; None if there is none."""
     wanted = os.environ.get(VARIABLE)
     if not wanted:
         return None
@@ -41,14 +40,14 @@ def due(point: str) -> str | None:
 
 
 def reach(point: str) -> None:
-    """Strike here, if it is due."""
+    """Kill the victim that is due at a point, if there is one."""
     victim = due(point)
     if victim is not None:
         strike(victim)
 
 
 def strike(victim: str) -> None:
-    """End a process at once, without any clean-up; this one goes on if it is another."""
+    """Kill a process at once, without any clean-up."""
     match victim:
         case "driver":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -61,15 +60,15 @@ def strike(victim: str) -> None:
 
 
 def _victims(mark: str) -> list[int]:
-    """Return the processes below this one that run what is marked so."""
-    import psutil  # only where something is to die
+    """Return the ids of the child processes whose command lines contain a word."""
+    import psutil  # imported only if a failure is due
 
     found = []
     for process in psutil.Process().children(recursive=True):
         try:
             words = process.cmdline()
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
-            continue  # it has ended already
+            continue  # has ended meanwhile
         if any(mark in word for word in words):
             found.append(process.pid)
     return found

@@ -1,4 +1,4 @@
-"""What Prometheus asks for, on this machine only."""
+"""Metrics endpoint in the text format of Prometheus, on the loopback address only."""
 
 from __future__ import annotations
 
@@ -7,37 +7,35 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from hydrograph.live.progress import STEPS
-
 _ABOUT = {
-    "batch": ("counter", "batches worked off"),
-    "triples": ("counter", "triples taken since the start of this process"),
-    "restarts": ("counter", "times that Spark had to be asked again to read, since the start of this process"),
-    "triples_per_second": ("gauge", "triples taken per second, lately"),
+    "batch": ("counter", "batches committed"),
+    "triples": ("counter", "triples read since the start of this process"),
+    "restarts": ("counter", "restarts of the Spark streaming query since the start of this process"),
+    "triples_per_second": ("gauge", "triples read per second, recently"),
 }
 _ABOUT_QUERY = {
-    "reports": ("counter", "reports given out"),
-    "watermark": ("gauge", "event time up to which everything is known, in milliseconds"),
+    "reports": ("counter", "reports emitted"),
+    "watermark": ("gauge", "event time up to which the input is complete, in milliseconds"),
     "lag_ms": ("gauge", "event time between the newest element and the last report"),
-    "used": ("counter", "elements that counted everywhere"),
+    "used": ("counter", "elements on time for all of their windows"),
     "outside": ("counter", "elements in no window"),
-    "late_partial": ("counter", "elements that came too late for some of their windows"),
-    "late_dropped": ("counter", "elements that came too late for all of their windows"),
-    "rejected": ("counter", "elements that could not be read"),
-    "quarantined": ("gauge", "elements whose time is not believed yet"),
-    "state_rows": ("gauge", "rows in memory"),
+    "late_partial": ("counter", "elements late for some of their windows"),
+    "late_dropped": ("counter", "elements late for all of their windows"),
+    "rejected": ("counter", "elements that could not be parsed"),
+    "quarantined": ("gauge", "elements held back because of an implausible event time"),
+    "state_rows": ("gauge", "rows of the window state in memory"),
 }
 
 
 def metrics_text(status: Mapping[str, Any]) -> str:
-    """Return a status in the text format of Prometheus: what queries share under the name they were started with."""
+    """Return a status in the text format of Prometheus; shared figures have the name of the founding query."""
     shared = {str(status["query"]): status}
     lines = [line for key, about in _ABOUT.items() for line in _lines(key, *about, shared)]
     lines += [line for key, about in _ABOUT_QUERY.items() for line in _lines(key, *about, status["queries"])]
     full = "hydrograph_step_milliseconds"
     lines += [f"# HELP {full} milliseconds of each step of the last batch", f"# TYPE {full} gauge"]
     label, spent = _label(status["query"]), status["milliseconds"]
-    lines += [f'{full}{{{label},step="{step}"}} {spent[step]}' for step in STEPS if step in spent]
+    lines += [f'{full}{{{label},step="{step}"}} {value}' for step, value in spent.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -54,7 +52,7 @@ def _label(name: str) -> str:
 
 
 class MetricsServer:
-    """Answers `GET /metrics` on the loopback address."""
+    """HTTP server that answers `GET /metrics` on the loopback address."""
 
     def __init__(self, status: Callable[[], Mapping[str, Any]], port: int) -> None:
         """Listen on a port; 0 takes a free one."""
@@ -72,13 +70,13 @@ class MetricsServer:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Say nothing."""
+                """Log nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.port = int(self._server.server_address[1])
-        threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = int(self.server.server_address[1])
+        threading.Thread(target=self.server.serve_forever, name="metrics", daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
-        self._server.shutdown()
-        self._server.server_close()
+        """Stop the server."""
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,4 +1,4 @@
-"""A query that runs: started, watched, joined by others, stopped. A plain loop from the sources to the sinks."""
+"""Live query: the handle with which a program starts, watches, changes and stops continuous queries on streams."""
 
 from __future__ import annotations
 
@@ -7,48 +7,46 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from hydrograph.errors import HydrographError, UsageError
-from hydrograph.live.checkpoint.query_store import Roster, plan_fingerprint, static_fingerprint
-from hydrograph.live.driver.batch_loop import Out, Runner
-from hydrograph.live.driver.command_queue import Turns
-from hydrograph.live.driver.placement_policy import Places
-from hydrograph.live.driver.query_registry import Enrolment, Meant
-from hydrograph.live.driver.registered_query import Member
-from hydrograph.live.driver.spark_driver import StructuredDriver, answering, own_directory, query_error
-from hydrograph.live.driver.spark_source import reachable_inputs
-from hydrograph.live.progress import Stopwatch, query_status, together
+from hydrograph.live.checkpoint.query_store import QueryStore, plan_fingerprint
+from hydrograph.live.driver.batch_loop import BatchLoop, UnitCallback
+from hydrograph.live.driver.command_queue import CommandQueue
+from hydrograph.live.driver.placement_policy import LoadMeter, PlacementPolicy
+from hydrograph.live.driver.query_registry import QueryFactory, QueryOptions, QueryRegistry
+from hydrograph.live.driver.spark_driver import SparkDriver, java_errors, own_directory, query_error
+from hydrograph.live.driver.spark_source import locate_sources
+from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.settings import Driver, Settings
-from hydrograph.live.sources.inputs import Input, below, check_streams, log_name, open_inputs
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.push_stream import LiveStream
-from hydrograph.live.status import STATUS
-from hydrograph.live.step.stepper import Stepper
-from hydrograph.live.step.units import Unit
-from hydrograph.live.storage.disk_full import Room
-from hydrograph.live.storage.files import LocalFiles, files_at
+from hydrograph.live.sources.inputs import check_streams, open_inputs
+from hydrograph.live.sources.push import LiveStream
+from hydrograph.live.status import STATUS, Stopwatch, combined_status, query_status
+from hydrograph.live.step.records import ResultUnit
+from hydrograph.live.step.step import Stepper
+from hydrograph.live.storage.disk_full import DiskFullWait
+from hydrograph.live.storage.files import files_at
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.options import Placement
-from hydrograph.runtime.placement.local import Local
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.plan import Plan
-from hydrograph.streams.static import Given, StaticGraphs
+from hydrograph.streams.static_graphs import Given, StaticGraphs
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _STATUS_EVERY = 1.0
-_LOOK_EVERY = 0.5
-"""Seconds between two looks whether windows have outgrown the driver."""
-_TRIES = 3
-"""Times that Spark may end one after the other without a batch in between."""
+_PLACEMENT_EVERY = 0.5
+"""Seconds between two checks of the placement of queries."""
+_SPARK_ATTEMPTS = 3
+"""Successive failures of Spark without a batch in between that end the query."""
 _WAIT = 0.05
-"""Seconds after which the loop looks around though nobody has woken it."""
+"""Longest wait for new input, in seconds."""
 
 
 class LiveQuery:
-    """A query on unbounded streams."""
+    """Queries on unbounded streams that share one checkpoint."""
 
     def __init__(
         self,
@@ -57,7 +55,7 @@ class LiveQuery:
         streams: Sequence[tuple[Iri, str]],
         static: StaticGraphs,
         settings: Settings,
-        outs: Sequence[Out] = (),
+        outs: Sequence[UnitCallback] = (),
     ) -> None:
         """Open the sources and the checkpoint; nothing runs yet."""
         self.name = name
@@ -66,90 +64,87 @@ class LiveQuery:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._turns = Turns(self._woken.set)
-        self._room = room = Room(self._stopping)
-        sync = settings.sync
-        self.checkpoint = files_at(settings.checkpoint, sync=sync, room=room)
-        self.results = None if settings.results is None else files_at(settings.results, sync=sync, room=room)
-        self.inputs = open_inputs(streams, settings, room)
+        self._commands = CommandQueue(self._woken.set)
+        self._disk_full = DiskFullWait(self._stopping)
+        open_files = partial(files_at, sync=settings.sync, disk_full=self._disk_full)
+        self.checkpoint = open_files(settings.checkpoint)
+        self.results = None if settings.results is None else open_files(settings.results)
+        self.inputs = open_inputs(streams, settings, self._disk_full)
         check_streams(plan, self.inputs)
-        self.urls = [url for _, url in streams]
-        self._places = Places(settings)
-        roster = Roster(self.checkpoint)
-        self._enrolment = Enrolment(name, self.inputs, settings.lateness, roster, self._places, self._ask)
-        query = self._enrolment.registered(name, plan)
-        self.runner = self._enrolment.runner = Runner(
-            Member(Stepper(query, static, self._places.first(query.name)), static_fingerprint(static)),
+        self._placement = PlacementPolicy(settings)
+        store = QueryStore(self.checkpoint)
+        factory = QueryFactory(self.inputs, settings.lateness, store, self._placement)
+        founding = factory.build(name, plan, static)
+        self.loop = BatchLoop(
+            founding,
             self.inputs,
             self.checkpoint,
             self.results,
-            [self._telling(out) for out in outs],
-            about={"query": name, "version": query.version, "plan": plan_fingerprint(plan)},
+            [self._watch_callback(out) for out in outs],
+            about={"query": name, "version": founding.version.version, "plan": plan_fingerprint(plan)},
             idle_after=settings.idle_after,
-            enrol=self._enrolment.enrol,
-            forget_static=roster.forget_static,
+            restore=factory.restore,
+            forget_static=store.forget_static,
         )
+        self._registry = QueryRegistry(name, factory, self.loop, self._run_between_batches)
         self.had_ended = False
         """Whether all streams had ended before this start."""
-        self._tells: int | None = None
+        self._callback_thread: int | None = None
         self._ended_by: str | None = None
         self.restarts: list[str] = []
-        """Why Spark was asked to read again, each time that it had ended by itself."""
-        self._written = self._looked = 0.0
+        """The reason of each restart of the Spark streaming query."""
+        self._status_written = self._placement_checked = 0.0
 
-    def _move(self) -> None:
-        """Let Spark evaluate queries for which the driver is too small or slow. No report is lost: the state stays."""
-        members, paces = self.runner.members, self.runner.paces
-        reasons = {name: self._places.outgrown(member.stepper, member.state) for name, member in members.items()}
-        if not any(reasons.values()):
-            here = {name: (member.stepper, paces[name]) for name, member in members.items() if name in paces}
-            reasons = dict([late]) if (late := self._places.overtaken(here)) is not None else {}
+    def _move_queries(self) -> None:
+        """Move queries to Spark that are too large or too slow for the driver; they keep their state."""
+        queries = {
+            name: (query.stepper, query.state, self.loop.load.get(name, LoadMeter()))
+            for name, query in self.loop.queries.items()
+        }
         moved = {}
-        for name, reason in reasons.items():
-            if reason is not None:
-                stepper = members[name].stepper
-                moved[name] = Stepper(stepper.query, stepper.static, self._places.on_spark(name, reason))
+        for name, reason in self._placement.choose_moves(queries).items():
+            stepper = self.loop.queries[name].stepper
+            moved[name] = Stepper(
+                stepper.query, stepper.static, EvaluationChoice(self._placement.on_spark(name, reason))
+            )
         if moved:
-            self.runner.place(moved)
+            self.loop.place(moved)
 
     @property
     def streams(self) -> Mapping[str, LiveStream]:
-        """The streams that this program may fill, by their IRIs; behind that of a further partition stands its number.
+        """The streams that this program fills, by partition name.
 
-        A stream that is given twice has the partitions `IRI` and `IRI 1`.
+        The name of the first partition is the IRI of the stream; further partitions are `IRI 1`, `IRI 2` and so on.
         """
-        return {
-            each.name: LiveStream(each.name, each.source)
-            for each in self.inputs
-            if isinstance(each.source, LoggedSource) and not each.source.receive
-        }
+        handles = {each.name: each.reader.push_stream(each.name) for each in self.inputs}
+        return {name: handle for name, handle in handles.items() if handle is not None}
 
     def __enter__(self) -> Self:
-        """Start the query in the background, unless it runs already."""
+        """Start the query in the background, unless it is running."""
         return self.start() if self._thread is None else self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop it."""
+        """Stop the query."""
         self.stop()
 
     def start(self) -> Self:
-        """Run in a thread of its own; returns when the query is ready to answer."""
+        """Run in a thread of its own; return when the query is ready."""
         self.launch().wait()
         self._raise()
         return self
 
     def launch(self) -> threading.Event:
-        """Run in a thread of its own; return what is set when the query is ready to answer, or has failed."""
+        """Run in a thread of its own; return an event that is set when the query is ready or has failed."""
         if self._thread is not None:
-            raise UsageError("the query was started already: to go on after a stop make another on its checkpoint")
+            raise UsageError("the query was started before: to continue after a stop, make another on its checkpoint")
         ready = threading.Event()
 
         def run() -> None:
             try:
                 self.run(ready.set)
-            except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits
+            except BaseException as error:  # noqa: BLE001 - raised again by start, stop or wait
                 self._failure = error
             finally:
                 ready.set()
@@ -159,116 +154,111 @@ class LiveQuery:
         return ready
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Run until all streams have ended, or somebody stops it."""
+        """Run until all streams have ended or the query is stopped."""
         try:
-            with answering():
+            with java_errors():
                 self._run(ready)
         except Exception as error:
-            self._say_why(error)
+            self._report_failure(error)
             raise
         finally:
             self.close()
 
     def _run(self, ready: Callable[[], None]) -> None:
-        self.runner.open()
+        self.loop.open()
         for each in self.inputs:
-            if each.name in self.runner.batch.ended and isinstance(each.source, LoggedSource):
-                each.source.finish()  # nobody would read what still comes
-        self.had_ended = self.runner.is_over
+            if each.name in self.loop.batch.ended:
+                each.reader.finish()  # further input would never be read
+        self.had_ended = self.loop.is_over
         for each in self.inputs:
-            each.source.start(self._woken.set)
-        self._turns.open()
+            each.reader.start(self._woken.set)
+        self._commands.open()
         ready()
-        if self.settings.driver is Driver.SPARK or self.settings.placement is Placement.SPARK:
+        if self.settings.driver is Driver.SPARK or self.settings.placement is PlacementChoice.SPARK:
             self._run_on_spark()
         else:
-            self._run_here()
+            self._run_loop()
         self._write_status(force=True)
 
-    def _say_why(self, error: Exception) -> None:
-        """Leave in the checkpoint why the query has ended, unless it is another driver's, and tell those who send."""
+    def _report_failure(self, error: Exception) -> None:
+        """Write the reason to the status, unless another driver has the checkpoint, and refuse further input."""
         self._ended_by = f"{type(error).__name__}: {error}".splitlines()[0][:500]
         for each in self.inputs:
-            if isinstance(each.source, LoggedSource):
-                each.source.refuse(f"the query has ended: {self._ended_by}")
-        if not self.runner.has_lease:
+            each.reader.refuse(f"the query has ended: {self._ended_by}")
+        if not self.loop.has_lease:
             return
         try:
             self._write_status(force=True)
         except (HydrographError, OSError):
-            return  # whoever started the query is told the error that has ended it
+            return  # the caller gets the error that has ended the query
 
-    def _run_here(self) -> None:
-        while not self._stopping.is_set() and not self.runner.is_over:
-            self._turn()
+    def _run_loop(self) -> None:
+        while not self._stopping.is_set() and not self.loop.is_over:
+            self._work_between_batches()
             waited = Stopwatch()
             self._woken.clear()
-            if not self.runner.once():
+            if not self.loop.run_once():
                 self._woken.wait(_WAIT)
                 if self.settings.linger:
                     time.sleep(self.settings.linger)
-                self.runner.progress.waited(waited.total)
+                self.loop.progress.count_wait(waited.total)
             self._write_status()
 
     def _run_on_spark(self) -> None:
-        """Let Spark call, and call again where it has ended by itself: a process that reads for it may have died."""
-        logs = [self._log_of(each) for each in self.inputs]
-        reachable = reachable_inputs(self.inputs, self.urls, logs, self.settings.bad)
-        session = self._places.session()
-        vain = 0
-        with own_directory(self.checkpoint, self.runner.epoch) as directory:
+        """Let Spark run the batches; restart its streaming query if it ends by itself, e.g. without an executor."""
+        locators = locate_sources(self.inputs)
+        session = self._placement.session()
+        failures = 0
+        with own_directory(self.checkpoint, self.loop.epoch) as directory:
             while True:
-                own, before = directory / f"{len(self.restarts):04d}", self.runner.batch.number
-                driver = StructuredDriver(self.runner, self.inputs, reachable, session, own, self.settings.progress)
+                own, before = directory / f"{len(self.restarts):04d}", self.loop.batch.number
+                driver = SparkDriver(self.loop, self.inputs, locators, session, own, self.settings.progress)
                 query = driver.start()
                 try:
-                    if not self._has_ended(query, driver):
+                    if not self._watch_spark(query, driver):
                         return
-                    self.runner.check_lease()  # who has lost it may have lost Spark's directory with it
-                    vain = vain + 1 if self.runner.batch.number == before else 0
-                    if driver.failure is not None or vain == _TRIES:
+                    self.loop.check_lease()  # a fenced driver may have lost Spark's directory
+                    failures = failures + 1 if self.loop.batch.number == before else 0
+                    if driver.failure is not None or failures == _SPARK_ATTEMPTS:
                         raise driver.failure or query_error(query)
-                    self.restarts.append(f"Spark is asked to read again: {query_error(query)}")
+                    self.restarts.append(f"Spark streaming query restarted: {query_error(query)}")
                 finally:
                     driver.stop(query)
 
-    def _has_ended(self, query: StreamingQuery, driver: StructuredDriver) -> bool:
-        """Do between the batches of Spark what is to be done; return whether Spark has ended before everything is."""
-        while not self._stopping.is_set() and not self.runner.is_over:
+    def _watch_spark(self, query: StreamingQuery, driver: SparkDriver) -> bool:
+        """Work between the batches of Spark until everything is done; return True if Spark ends before that."""
+        while not self._stopping.is_set() and not self.loop.is_over:
             if not query.isActive:
                 return True
-            driver.between(self._turn)
+            driver.between(self._work_between_batches)
             driver.tick()
             self._write_status()
-            # Not cleared before: what comes while a batch holds things up is told to Spark right after it.
+            # Cleared after the wait: input that arrives during a batch is published right after it.
             self._woken.wait(_WAIT)
             self._woken.clear()
         return False
 
-    def _log_of(self, each: Input) -> str:
-        return below(self.settings.checkpoint, f"sources/{log_name(each.stream, each.number)}")
-
     def close(self) -> None:
-        """Close what is open, and tell those who still wait for something that it will not happen."""
-        self._turns.close()
+        """Release all resources, and refuse commands that still wait."""
+        self._commands.close()
         for each in self.inputs:
-            each.source.stop()
-        self.runner.close()
-        self._places.close()
+            each.reader.stop()
+        self.loop.close()
+        self._placement.close()
         for files in (self.checkpoint, self.results, *(each.log for each in self.inputs)):
-            if isinstance(files, LocalFiles):
+            if files is not None:
                 files.close()
 
     def stop(self) -> None:
-        """Finish the batch at hand, and stop; a later start goes on from there."""
+        """Finish the current batch and stop; a later start on the checkpoint continues from there."""
         self._stopping.set()
         self._woken.set()
-        if not self._is_telling:  # who is told of a unit can't wait for the end of its batch
+        if not self._in_callback:  # a callback cannot wait for the end of its own batch
             self.wait()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it has come to its end; return whether it has."""
-        self._check_elsewhere()
+        """Wait until the query has ended; return False after `seconds`."""
+        self._check_outside_callback()
         if self._thread is not None:
             self._thread.join(seconds)
             if self._thread.is_alive():
@@ -276,101 +266,101 @@ class LiveQuery:
         self._raise()
         return True
 
-    def _telling(self, out: Out) -> Out:
-        """Return an out during whose calls it is known that somebody is being told."""
+    def _watch_callback(self, out: UnitCallback) -> UnitCallback:
+        """Wrap an output callback so that re-entrant calls from inside it are detected."""
 
-        def told(unit: Unit) -> None:
-            self._tells = threading.get_ident()
+        def watched(unit: ResultUnit) -> None:
+            self._callback_thread = threading.get_ident()
             try:
                 out(unit)
             finally:
-                self._tells = None
+                self._callback_thread = None
 
-        return told
+        return watched
 
     @property
-    def _is_telling(self) -> bool:
-        return self._tells == threading.get_ident()
+    def _in_callback(self) -> bool:
+        return self._callback_thread == threading.get_ident()
 
-    def _check_elsewhere(self) -> None:
-        if self._is_telling:
+    def _check_outside_callback(self) -> None:
+        if self._in_callback:
             raise UsageError(
-                "on_unit is part of a batch, and this waits for the end of the batch: call it from another thread"
+                "on_unit runs inside a batch, and this call waits for the end of the batch: call it from another thread"
             )
 
-    def _ask(self, turn: Callable[[], None]) -> None:
-        self._check_elsewhere()
-        self._turns.ask(turn)
+    def _run_between_batches(self, command: Callable[[], None]) -> None:
+        self._check_outside_callback()
+        self._commands.submit(command)
 
     def _raise(self) -> None:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
 
-    def add(self, text: str, static: Given | None = None, **meant: Unpack[Meant]) -> tuple[str, int]:
-        """Let another query run beside those that do, from the next batch on (S40); return its name and version.
+    def add(self, text: str, static: Given | None = None, **options: Unpack[QueryOptions]) -> tuple[str, int]:
+        """Add a query that runs beside the others from the next batch on (S40); return its name and version.
 
-        It reads the streams that are there, sees what comes from now on and nothing before, and is there again when the
-        checkpoint is started again. Its name is the one it is registered under, or `name`.
+        It reads the same streams, sees input from now on and nothing before, and runs again when the checkpoint is
+        restarted. Its name is `name`, or the one in its REGISTER clause.
         """
-        return self._enrolment.add(text, static, meant)
+        return self._registry.add(text, static, options)
 
-    def replace(self, text: str, static: Given | None = None, **meant: Unpack[Meant]) -> tuple[str, int]:
-        """Let a changed query take the place of the one of its name, under the next version; see `add`.
+    def replace(self, text: str, static: Given | None = None, **options: Unpack[QueryOptions]) -> tuple[str, int]:
+        """Replace the query of the same name by a changed one, under the next version; see `add`.
 
-        Windows of the old one that have not closed are not reported. Without `static` it sees what the old one saw.
+        Open windows of the old query are not reported. Without `static` the new query uses the old static data.
         """
-        return self._enrolment.replace(text, static, meant)
+        return self._registry.replace(text, static, options)
 
     def remove(self, name: str) -> None:
-        """Let a query run no more, from the next batch on; the others do not notice."""
-        self._enrolment.remove(name)
+        """Stop a query from the next batch on; the others continue."""
+        self._registry.remove(name)
 
     def replace_static(self, static: Given, *, name: str | None = None) -> None:
-        """Let the reports from the next batch on see other static data (S27); returns when they do.
+        """Replace the static data of the query `name`, or of all, from the next batch on (S27).
 
-        It is for the query of a `name`, or for all, and is kept in the checkpoint: a later start sees it too.
+        The data is stored in the checkpoint, so a restart uses it too.
         """
-        self._enrolment.replace_static(static, name)
+        self._registry.replace_static(static, name)
 
     @property
     def queries(self) -> dict[str, int]:
-        """The versions of the queries that run, by their names."""
-        return self._enrolment.queries
+        """The versions of the running queries by name."""
+        return self._registry.versions
 
-    def _turn(self) -> None:
-        """Do between two batches what somebody asked for, and what has become necessary."""
+    def _work_between_batches(self) -> None:
+        """Run submitted commands, and check the placement of queries from time to time."""
         now = time.monotonic()
-        if now - self._looked > _LOOK_EVERY:
-            self._looked = now
-            for name in self.runner.failed:
-                self._places.leave(name)
-            self._move()
-        self._turns.run()
+        if now - self._placement_checked > _PLACEMENT_EVERY:
+            self._placement_checked = now
+            for name in self.loop.failed:
+                self._placement.release(name)
+            self._move_queries()
+        self._commands.run()
 
     @property
     def paused(self) -> str | None:
-        """What it waits for with everything else, a disk without room; None if it does not."""
-        return self._room.paused
+        """The write that waits for space on a full disk; None if no write waits."""
+        return self._disk_full.paused
 
     def status(self) -> dict[str, Any]:
-        """Return how it is doing."""
+        """Return the status of all queries as plain values."""
         queries = {}
-        for name, member in self.runner.members.items():
-            placement = "local" if isinstance(member.stepper.placed, Local) else "spark"
-            queries[name] = query_status(member.record, member.state, member.stepper.query.version, placement)
-            queries[name]["evaluation"] = member.stepper.evaluation
-            queries[name]["placed"] = self._places.reason(name)
+        for name, query in self.loop.queries.items():
+            placement = query.stepper.placement.name
+            queries[name] = query_status(query.record, query.state, query.stepper.query.version, placement)
+            queries[name]["evaluation"] = query.stepper.evaluation.description
+            queries[name]["placed"] = self._placement.reason(name)
         return {
             "query": self.name,
             "pid": os.getpid(),
             "written": time.time(),
-            **self.runner.progress.as_dict(),
-            **together([*queries.values()]),
+            **self.loop.progress.as_dict(),
+            **combined_status([*queries.values()]),
             "queries": queries,
-            "failed": dict(self.runner.failed),
+            "failed": dict(self.loop.failed),
             "paused": self.paused,
-            "troubles": [each.trouble for each in self.inputs if each.trouble],
+            "troubles": [each.reader.trouble for each in self.inputs if each.reader.trouble],
             "stopped": self._ended_by,
             "restarts": len(self.restarts),
             "restarted": next(reversed(self.restarts), None),
@@ -378,7 +368,7 @@ class LiveQuery:
 
     def _write_status(self, *, force: bool = False) -> None:
         now = time.monotonic()
-        if force or now - self._written > _STATUS_EVERY:
-            self._written = now
-            self.runner.check_lease()  # where nothing comes, nobody else would notice that another has taken over
+        if force or now - self._status_written > _STATUS_EVERY:
+            self._status_written = now
+            self.loop.check_lease()  # without input, no batch would notice that another driver has taken over
             self.checkpoint.write(STATUS, json.dumps(self.status()).encode())

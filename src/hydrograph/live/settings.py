@@ -1,4 +1,4 @@
-"""How a live query runs."""
+"""Settings of a live query."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hydrograph.live.step.watermark import Lateness
-from hydrograph.runtime.options import Placement
+from hydrograph.runtime.placement import PlacementChoice
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class Driver(StrEnum):
-    """Who calls the step: a plain loop, or Spark Structured Streaming."""
+    """Caller of the batch loop: a plain loop, or Spark Structured Streaming."""
 
     LOOP = "loop"
     SPARK = "spark"
 
 
-class Tracking(StrEnum):
-    """When Spark writes down how far it has come: behind the batches, or with each of them."""
+class ProgressTracking(StrEnum):
+    """Time at which Spark writes its own progress: asynchronously, or with each batch."""
 
     ASYNC = "async"
     SYNC = "sync"
@@ -29,29 +29,28 @@ class Tracking(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a live query runs."""
+    """Settings of a live query."""
 
     checkpoint: str
     results: str | None = None
     lateness: Lateness = field(default_factory=Lateness)
     idle_after: float | None = None
-    """Seconds after which a silent stream is no longer waited for; None waits for ever."""
+    """Seconds without input after which a partition is idle and no longer holds back the watermark; None is never."""
     bad: str = "skip"
     sync: bool = False
-    """Whether to wait until the disk has what is written: survives a loss of power, and costs milliseconds a batch."""
-    placement: Placement = Placement.AUTO
+    """Whether to call fsync after each write: survives a power loss, and costs milliseconds per batch."""
+    placement: PlacementChoice = PlacementChoice.AUTO
     master: str | None = None
     memory: str | None = None
     driver: Driver = Driver.LOOP
-    progress: Tracking = Tracking.ASYNC
-    """What is recorded of a batch is the same either way: Spark's own progress is never gone by."""
+    progress: ProgressTracking = ProgressTracking.ASYNC
+    """Spark's own progress is never used for recovery, so results are the same either way."""
     threads: int | None = None
     local_bytes: int | None = None
-    """Bytes that a query may need in the driver before it moves to Spark, if it may; None is half of the memory.
+    """Bytes of memory that a query may use in the driver before it moves to Spark, if it may; None: half of all.
 
-    What runs out first beside the driver is memory: joins hold their rows several times, and executors elsewhere bring
-    their own. What a query needs is known from its rows, see `places`.
+    The need of a query is estimated from its rows, see `placement_policy.needed_bytes`.
     """
     session: SparkSession | None = None
     linger: float = 0.0
-    """Seconds that a batch waits for more to come: fewer and larger batches."""
+    """Seconds to wait for more input before a batch, for fewer and larger batches."""

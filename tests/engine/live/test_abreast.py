@@ -5,49 +5,42 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hydrograph import api
 from hydrograph.errors import RunError
-from hydrograph.live.driver.query_pool import Abreast
-from hydrograph.live.driver.registered_query import Member
-from hydrograph.live.step.units import Unit
+from hydrograph.live.driver.batch_loop import QueryPool
+from hydrograph.live.step.records import ResultUnit
 from tests.support.kill_harness import QUERY, STREAM, Site
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def far(worked: Any) -> Member:
-    """Return a query that is not evaluated here."""
-    return cast("Member", SimpleNamespace(stepper=SimpleNamespace(placed=None), own=tuple, worked=worked))
-
-
 def test_queries_run_at_once_and_one_that_fails_fails_alone() -> None:
     both = threading.Barrier(2, timeout=20)
 
-    def meets(*_: object) -> str:
-        both.wait()  # breaks unless the other one runs meanwhile
+    def meets() -> str:
+        both.wait()  # fails unless the other one runs at the same time
         return threading.current_thread().name
 
-    def fails(*_: object) -> str:
+    def fails() -> str:
         meets()
         raise RunError("no more memory")
 
-    abreast = Abreast()
+    pool = QueryPool()
     try:
         for _ in range(2):
-            results = abreast.start({"a": far(meets), "b": far(fails)}, [], cast("Any", {"a": None, "b": None}))
-            assert str(results["a"]()).startswith("hydrograph-query")
+            results = pool.start({"a": meets, "b": fails}, remote={"a", "b"})
+            assert results["a"]()[0].startswith("hydrograph-query")
             with pytest.raises(RunError, match="no more memory"):
                 results["b"]()
     finally:
-        abreast.close()
-    alone = abreast.start({"a": far(lambda *_: "here")}, [], cast("Any", {"a": None}))
-    assert cast("Any", alone["a"]()) == "here"
+        pool.close()
+    alone = pool.start({"a": lambda: threading.current_thread().name}, remote={"a"})
+    assert alone["a"]()[0] == threading.current_thread().name
 
 
 @pytest.mark.spark
@@ -55,7 +48,7 @@ def test_queries_side_by_side_on_spark(tmp_path: Path, spark: SparkSession) -> N
     site = Site(tmp_path, seed=5, files=4)
     units: dict[str, list[str]] = defaultdict(list)
 
-    def take(unit: Unit) -> None:
+    def take(unit: ResultUnit) -> None:
         units[unit.key.query].append(unit.report.json("any", 1))
 
     live = api.query(QUERY).start(

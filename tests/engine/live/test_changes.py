@@ -16,7 +16,7 @@ from hydrograph.cli.status import command as status
 from hydrograph.errors import HydrographError, RunError, UsageError
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.step.stepper import Stepper
+from hydrograph.live.step.step import Stepper
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.runtime.placement.local import Local
 from tests.support.live_changes import Group
@@ -144,7 +144,7 @@ def test_replaced_static_data_is_what_a_restart_sees(tmp_path: Path) -> None:
         live = site.start(KINDS, kinds(given))
         site.send(live, 1)
         live.stop()
-    with pytest.raises(RunError, match="other static data"):
+    with pytest.raises(RunError, match="the static data of query is neither"):
         site.start(KINDS, kinds("third"))
     lines = [text for _, text in read_units(LocalFiles(tmp_path / "results"))]
     assert ["urn:first" in line for line in lines] == [True, False, False, False]
@@ -154,7 +154,7 @@ def test_replaced_static_data_is_what_a_restart_sees(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "complaint"),
     [
-        (SUBJECTS, "query", "runs already"),
+        (SUBJECTS, "query", "already running"),
         (SUBJECTS.replace("urn:stream", "urn:elsewhere"), "other", "no stream is given"),
         ("SELECT nonsense", "other", "expected"),
     ],
@@ -164,11 +164,11 @@ def test_what_can_not_be_added_does_not_touch_the_others(tmp_path: Path, text: s
     live = site.start()
     with pytest.raises(HydrographError, match=complaint):
         live.add(text, name=name)
-    with pytest.raises(UsageError, match="no query named nobody"):
-        live.remove("nobody")
+    with pytest.raises(UsageError, match="no query named missing"):
+        live.remove("missing")
     site.send(live, 2)
     live.stop()
-    with pytest.raises(UsageError, match="does not run"):
+    with pytest.raises(UsageError, match="is not running"):
         live.add(OBJECTS, name="other")
     assert site.found() == {("query", 1): [10]}
 
@@ -178,14 +178,14 @@ def test_a_query_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch
     live = site.start()
     live.add(OBJECTS, name="other")
     site.send(live, 2)
-    works = Stepper.work
+    evaluate = Stepper.evaluate
 
-    def work(stepper: Stepper, *given: Any) -> Any:
+    def fail_one(stepper: Stepper, batch: Any) -> Any:
         if stepper.query.name == "other":
             raise RunError("out of luck")
-        return works(stepper, *given)
+        return evaluate(stepper, batch)
 
-    monkeypatch.setattr(Stepper, "work", work)
+    monkeypatch.setattr(Stepper, "evaluate", fail_one)
     site.send(live, 2)
     assert live.status()["failed"] == {"other": "RunError: out of luck"}
     assert live.queries == {"query": 1}
@@ -206,7 +206,7 @@ def test_a_query_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch
 def test_a_query_alone_that_fails_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = Site(tmp_path)
     live = site.start()
-    monkeypatch.setattr(Stepper, "work", lambda *_: (_ for _ in ()).throw(RunError("out of luck")))
+    monkeypatch.setattr(Stepper, "evaluate", lambda *_: (_ for _ in ()).throw(RunError("out of luck")))
     live.streams[STREAM].send(1, "<urn:s> <urn:p> <urn:o> .")
     with pytest.raises(RunError, match="out of luck"):
         live.wait(30)

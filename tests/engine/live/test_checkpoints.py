@@ -14,8 +14,8 @@ from hydrograph import api
 from hydrograph.errors import RunError, UsageError
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.status import read_status
-from hydrograph.live.step.units import Unit
-from hydrograph.live.storage import append_log as log
+from hydrograph.live.step.records import ResultUnit
+from hydrograph.live.storage import input_log as log
 from hydrograph.live.storage.lease import FencedError
 
 STREAM = "http://example.org/s"
@@ -24,7 +24,7 @@ QUERY = """SELECT ?s FROM NAMED WINDOW <urn:w> ON <http://example.org/s> [RANGE 
 OTHER = QUERY.replace("?s ?p ?o", "?s <urn:p> ?o")
 
 
-def started(place: Path, url: str = "push:", on_unit: Callable[[Unit], None] | None = None) -> LiveQuery:
+def started(place: Path, url: str = "push:", on_unit: Callable[[ResultUnit], None] | None = None) -> LiveQuery:
     return api.query(QUERY).start({STREAM: url}, checkpoint=place / "checkpoint", on_unit=on_unit)
 
 
@@ -41,7 +41,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def test_a_start_that_is_refused_takes_the_checkpoint_from_nobody(tmp_path: Path) -> None:
-    told: list[Unit] = []
+    told: list[ResultUnit] = []
     with started(tmp_path, on_unit=told.append) as live:
         stream = live.streams[STREAM]
         stream.send(10, triple("a"))
@@ -49,7 +49,7 @@ def test_a_start_that_is_refused_takes_the_checkpoint_from_nobody(tmp_path: Path
         with pytest.raises(RunError, match="belongs to another plan"):
             api.query(OTHER).start({STREAM: "push:"}, checkpoint=tmp_path / "checkpoint")
         (tmp_path / "map.nt").write_text(triple("b"))
-        with pytest.raises(RunError, match="other static data"):
+        with pytest.raises(RunError, match="the static data of query is neither"):
             api.query(QUERY).start({STREAM: "push:"}, tmp_path / "map.nt", checkpoint=tmp_path / "checkpoint")
         stream.send(110, triple("a"))
         until(lambda: len(told) == 1)
@@ -77,7 +77,7 @@ def test_what_is_sent_to_a_stream_that_has_ended_is_refused_also_after_a_restart
     again = started(tmp_path)
     assert again.wait(30)
     assert again.had_ended
-    with pytest.raises(RunError, match="takes nothing any more"):
+    with pytest.raises(RunError, match="accepts nothing any more"):
         again.streams[STREAM].send(20, triple("b"))
 
 
@@ -88,8 +88,8 @@ def test_what_is_sent_behind_the_end_of_one_of_two_streams_is_refused(tmp_path: 
         live.streams[STREAM].end()
         with pytest.raises(UsageError, match="has ended"):
             live.streams[STREAM].send(20, triple("b"))
-        until(lambda: live.runner.batch.ended == (STREAM,))
-    told: list[Unit] = []
+        until(lambda: live.loop.batch.ended == (STREAM,))
+    told: list[ResultUnit] = []
     pairs = [(STREAM, "push:"), (STREAM, "push:")]
     with api.query(QUERY).start(pairs, checkpoint=tmp_path / "checkpoint", on_unit=told.append) as again:
         with pytest.raises(UsageError, match="has ended"):
@@ -104,7 +104,7 @@ def test_a_partition_that_was_read_has_to_be_given_again(tmp_path: Path) -> None
     with api.query(QUERY).start(pairs, checkpoint=tmp_path / "checkpoint") as live:
         for stream in live.streams.values():
             stream.send(10, triple("a"))
-        until(lambda: len(live.runner.batch.end) == 2)
+        until(lambda: len(live.loop.batch.end) == 2)
     with pytest.raises(RunError, match=f"has read from {STREAM} 1, which is not given"):
         started(tmp_path)
 
@@ -112,7 +112,7 @@ def test_a_partition_that_was_read_has_to_be_given_again(tmp_path: Path) -> None
 def test_whoever_is_told_of_a_unit_may_ask_for_a_stop_and_not_wait_for_the_batch(tmp_path: Path) -> None:
     said: list[str] = []
 
-    def told(_: Unit) -> None:
+    def told(_: ResultUnit) -> None:
         for asking in (lambda: live.add(OTHER, name="other"), lambda: live.remove("query"), live.wait):
             try:
                 asking()
@@ -126,11 +126,11 @@ def test_whoever_is_told_of_a_unit_may_ask_for_a_stop_and_not_wait_for_the_batch
     until(lambda: live.wait(0.05))
     assert len(said) == 3
     assert all("call it from another thread" in words for words in said)
-    assert live.runner.members["query"].record.reports == 1
+    assert live.loop.queries["query"].record.reports == 1
 
 
 def test_whoever_sends_is_told_that_the_query_has_died_and_so_does_its_status(tmp_path: Path) -> None:
-    def told(_: Unit) -> None:
+    def told(_: ResultUnit) -> None:
         raise ValueError("the disk of somebody else")
 
     live = started(tmp_path, on_unit=told)
@@ -149,7 +149,7 @@ def test_whoever_sends_is_told_that_the_query_has_died_and_so_does_its_status(tm
 def test_many_short_starts_keep_no_log_that_nobody_needs_and_no_file_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "_SEGMENT", 2_000)
+    monkeypatch.setattr(log, "SEGMENT_BYTES", 2_000)
     (tmp_path / "in").mkdir()
     held, opened = [], []
     pairs = [(STREAM, "push:"), (f"{STREAM}2", str(tmp_path / "in"))]

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from hydrograph.live.storage.append_log import AppendLog, log_end, read_log
+from hydrograph.live.storage.input_log import InputLog, log_end, read_log
 from hydrograph.live.storage.lease import FencedError, Lease
-from hydrograph.streams.formats.tnt import batch
+from hydrograph.streams.schema import encode_events
 from tests.support.live_faults import DeadError, MemoryFiles
 
 
 def row(number: int, name: str = "<urn:s>") -> pa.Table:
-    return pa.Table.from_batches([batch([(number, number, name, "<urn:p>", "<urn:o>")])])
+    return pa.Table.from_batches([encode_events([(number, number, name, "<urn:p>", "<urn:o>")])])
 
 
 def times(files: MemoryFiles) -> list[int]:
@@ -34,9 +34,9 @@ class Asleep(Lease):
 def test_after_it_was_fenced_nothing_is_written_any_more() -> None:
     files = MemoryFiles()
     lease = Asleep(files)
-    older, successors = AppendLog(files, "log", lease), list[AppendLog]()
+    older, successors = InputLog(files, "log", lease), list[InputLog]()
     older.append(row(1), 1)
-    lease.before = lambda: successors.append(AppendLog(files, "log", Lease(files))) if not successors else None
+    lease.before = lambda: successors.append(InputLog(files, "log", Lease(files))) if not successors else None
     with pytest.raises(FencedError):  # it stands there whole, and the successor has found it
         older.append(row(2), 2)
     (newer,) = successors
@@ -50,7 +50,7 @@ def test_after_it_was_fenced_nothing_is_written_any_more() -> None:
     assert files.data == written
     newer.append(row(5), 5)
     assert [t for chunk in newer.read(0, newer.end) for t in chunk.events["t"].to_pylist()] == [1, 2, 5]
-    assert AppendLog(files, "log", Lease(files)).number == 5
+    assert InputLog(files, "log", Lease(files)).number == 5
 
 
 @pytest.mark.parametrize("taken_over", ["never", "before it looks", "after it has looked"])
@@ -71,7 +71,7 @@ def test_after_an_append_that_failed_no_whole_frame_is_cut(left: str, taken_over
 
     files = Failing()
     lease = Asleep(files)
-    older, successors = AppendLog(files, "log", lease), list[AppendLog]()
+    older, successors = InputLog(files, "log", lease), list[InputLog]()
     older.append(row(1), 1)
     files.fails_now = True
     with pytest.raises(DeadError):
@@ -80,7 +80,7 @@ def test_after_an_append_that_failed_no_whole_frame_is_cut(left: str, taken_over
 
     def take_over() -> None:
         if not successors:
-            successors.append(AppendLog(files, "log", Lease(files)))
+            successors.append(InputLog(files, "log", Lease(files)))
 
     if taken_over == "never":
         older.append(row(3, "<urn:a-longer-name>"), 3)
@@ -104,4 +104,4 @@ def test_after_an_append_that_failed_no_whole_frame_is_cut(left: str, taken_over
     (newer,) = successors
     newer.append(row(4), 4)
     assert times(files) == [*found, 4]
-    assert AppendLog(files, "log", Lease(files)).number == 4
+    assert InputLog(files, "log", Lease(files)).number == 4

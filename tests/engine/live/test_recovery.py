@@ -11,13 +11,14 @@ from hydrograph.algebra.queries import StreamOperator
 from hydrograph.errors import RunError
 from hydrograph.live import failpoints
 from hydrograph.live.driver import batch_loop as runner
-from hydrograph.live.driver.batch_loop import Runner
-from hydrograph.live.evaluate import whole_windows as evaluate
+from hydrograph.live.driver.batch_loop import BatchLoop
+from hydrograph.live.evaluate import incremental, whole_windows
+from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.results import sink
-from hydrograph.live.step.records import Decision, Record, framed
+from hydrograph.live.step.records import QueryRecord, ResultUnit
 from hydrograph.live.step.state import State
-from hydrograph.live.step.stepper import Stepper
-from hydrograph.live.step.units import Unit
+from hydrograph.live.step.step import Stepper
+from hydrograph.live.storage.framing import frame
 from hydrograph.live.storage.lease import FencedError
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
@@ -80,7 +81,8 @@ def test_it_may_die_at_every_point(seed: int, point: str, placed: Local, monkeyp
                 raise DeadError(name)
 
         monkeypatch.setattr(runner, "reach", reach)
-        monkeypatch.setattr(evaluate, "reach", reach)
+        monkeypatch.setattr(incremental, "reach", reach)
+        monkeypatch.setattr(whole_windows, "reach", reach)
         world = World(history, placed)
         assert world.lines(world.survive()) == expected, f"seed {seed}, {point} {number}"
 
@@ -134,10 +136,10 @@ def test_a_unit_that_would_change_stops_the_query(placed: Local) -> None:
     (segment,) = [name for name in world.results.data if name.endswith(".seg")]
     lines = world.results.data[segment].splitlines(keepends=True)
     key, _, text = lines[0][9:-1].partition(b"\t")
-    lines[0] = framed((key + b"\t" + text.replace(b'"rows"', b'"other"')).decode())
+    lines[0] = frame((key + b"\t" + text.replace(b'"rows"', b'"other"')).decode())
     world.results.data[segment] = b"".join(lines)
     for _ in range(3):
-        with pytest.raises(RunError, match="has to give the same"):
+        with pytest.raises(RunError, match="must give the same report"):
             world.go_on()
     for number in range(1, 20):  # also if the start dies before it has compared anything
         world.results.changes, world.results.fails = 0, number
@@ -180,7 +182,7 @@ def test_an_older_driver_stops_before_it_writes(placed: Local) -> None:
         world.sources[arrival.stream].there = arrival.end
     written = {**world.results.data}, {**world.checkpoint.data}
     with pytest.raises(FencedError, match="another driver has taken over"):
-        older.once()
+        older.run_once()
     assert (world.results.data, world.checkpoint.data) == written
     assert world.lines(world.go_on()) == expected
 
@@ -194,7 +196,7 @@ def test_what_a_driver_writes_that_wakes_up_too_late_does_not_count(
     world = World(history, placed)
     older = world.go_on(2)
     with Local(threads=1, small=True) as elsewhere:
-        successors: list[Runner] = []
+        successors: list[BatchLoop] = []
 
         def take_over(name: str = point) -> None:
             if name == point and not successors:
@@ -203,13 +205,14 @@ def test_what_a_driver_writes_that_wakes_up_too_late_does_not_count(
                 successors[0].open()
 
         monkeypatch.setattr(runner, "reach", take_over)
-        monkeypatch.setattr(evaluate, "reach", take_over)
+        monkeypatch.setattr(incremental, "reach", take_over)
+        monkeypatch.setattr(whole_windows, "reach", take_over)
         monkeypatch.setattr(sink, "due", lambda name: None if name != point or successors else "asleep")
         monkeypatch.setattr(sink, "strike", lambda _: take_over("write"))
         if point == "about to write":  # the lease is looked at before, and lost after
             write = sink.SegmentSink.write
 
-            def late(self: sink.SegmentSink, units: Sequence[Unit]) -> None:
+            def late(self: sink.SegmentSink, units: Sequence[ResultUnit]) -> None:
                 take_over("about to write")
                 write(self, units)
 
@@ -233,25 +236,25 @@ def test_what_a_driver_writes_that_wakes_up_too_late_does_not_count(
 def test_a_job_that_fails_on_spark_is_tried_again(
     on_spark: bool, fails: int, survives: bool, placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    member = World(few(SEEDS[0]), placed).driver().founding
-    decision = member.stepper.decide(member.state, [], member.record)
+    query = World(few(SEEDS[0]), placed).driver().founding
+    batch = query.classify([], query.stepper.decide(query.state, [], query.record))
     if on_spark:
-        member.stepper.placed = Spark.__new__(Spark)  # no session: nothing is evaluated here
+        query.stepper.evaluations = EvaluationChoice(Spark.__new__(Spark))  # no session: nothing is evaluated here
     attempts = 0
 
-    def work(stepper: Stepper, state: State, arrivals: list[Any], record: Record, decision: Decision) -> Any:
+    def evaluate(stepper: Stepper, batch: Any) -> tuple[State, list[ResultUnit], QueryRecord]:
         nonlocal attempts
         attempts += 1
         if attempts <= fails:
             raise RunError("the Spark job failed: an executor was lost")
-        return state, [], record
+        return query.state, [], query.record
 
-    monkeypatch.setattr(Stepper, "work", work)
+    monkeypatch.setattr(Stepper, "evaluate", evaluate)
     if survives:
-        assert member.worked([], decision) == (member.state, [], member.record)
+        assert query.evaluate(batch) == (query, [])
     else:
         with pytest.raises(RunError, match="an executor was lost"):
-            member.worked([], decision)
+            query.evaluate(batch)
 
 
 def test_a_checkpoint_of_another_query_is_refused(placed: Local) -> None:

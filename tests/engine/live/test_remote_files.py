@@ -18,16 +18,16 @@ import pytest
 from hydrograph import api
 from hydrograph.errors import DataError, RunError
 from hydrograph.live.results.sink import SegmentSink, read_units
-from hydrograph.live.step.units import units_of
-from hydrograph.live.storage import append_log as logs
+from hydrograph.live.step.records import make_units
 from hydrograph.live.storage import files
-from hydrograph.live.storage import object_append as parts
-from hydrograph.live.storage.append_log import AppendLog, read_log
+from hydrograph.live.storage import input_log as logs
+from hydrograph.live.storage import object_store as parts
 from hydrograph.live.storage.files import Files, LocalFiles, files_at
+from hydrograph.live.storage.input_log import InputLog, read_log
 from hydrograph.live.storage.lease import FencedError, Lease
 from hydrograph.live.storage.object_store import RemoteFiles
 from hydrograph.runtime.reports import Report
-from hydrograph.streams.formats.tnt import batch
+from hydrograph.streams.schema import encode_events
 from tests.support.kill_harness import QUERY, STREAM, Site
 
 
@@ -150,9 +150,9 @@ def counting(root: Path) -> CountingFiles:
 def test_a_file_is_what_was_appended_and_not_cut(
     made: Callable[[Path], Files], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "_MANY", 4)
-    monkeypatch.setattr(parts, "_SHORT", 60)
-    monkeypatch.setattr(parts, "_KNOWN", 2)
+    monkeypatch.setattr(parts, "COMPACTED_OBJECTS", 4)
+    monkeypatch.setattr(parts, "SHORT_OBJECT_BYTES", 60)
+    monkeypatch.setattr(parts, "CACHED_TAILS", 2)
     rng = Random(f"appended {seed}")
     kept, expected = made(tmp_path), dict[str, bytes]()
     for _ in range(150):
@@ -190,9 +190,9 @@ def test_what_is_sent_to_where_nothing_can_be_appended_follows_what_came(tmp_pat
     written = []
     for number in (300, 1200):
         files = counting(tmp_path / str(number))
-        log = AppendLog(files, "log", Lease(files))
+        log = InputLog(files, "log", Lease(files))
         for t in range(1, number + 1):
-            log.append(pa.Table.from_batches([batch([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
+            log.append(pa.Table.from_batches([encode_events([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
         assert files.bytes_written < 3 * log.end
         written.append(files.bytes_written)
         objects = [file for file in (tmp_path / str(number)).rglob("*") if file.is_file()]
@@ -207,18 +207,18 @@ def test_results_are_sent_once_or_twice_too(tmp_path: Path) -> None:
     out = SegmentSink(files, 1)
     out.resume({})
     for t in range(1, 400):
-        out.write(units_of("q", 1, [Report(t, t, t, ("a",), ())]))
+        out.write(make_units("q", 1, [Report(t, t, t, ("a",), ())]))
     assert files.bytes_written < 3 * sum(out.lengths.values())
     SegmentSink(files, 2).resume(out.lengths)
     assert [key.t for key, _ in read_units(not_appending(tmp_path))] == [*range(1, 400)]
 
 
 def test_forgetting_removes_every_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "_SEGMENT", 10_000)
+    monkeypatch.setattr(logs, "SEGMENT_BYTES", 10_000)
     files = not_appending(tmp_path)
-    log = AppendLog(files, "log", Lease(files))
+    log = InputLog(files, "log", Lease(files))
     for t in range(1, 101):
-        log.append(pa.Table.from_batches([batch([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
+        log.append(pa.Table.from_batches([encode_events([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
     before = len([*tmp_path.rglob("*")])
     log.forget(log.end)
     assert len([*tmp_path.rglob("*")]) < before / 5
@@ -226,21 +226,21 @@ def test_forgetting_removes_every_object(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_an_object_that_is_missing_is_missed_by_whoever_reads_it(tmp_path: Path) -> None:
     files = not_appending(tmp_path)
-    log = AppendLog(files, "log", Lease(files))
+    log = InputLog(files, "log", Lease(files))
     ends = [
-        log.append(pa.Table.from_batches([batch([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t) for t in range(1, 6)
+        log.append(pa.Table.from_batches([encode_events([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t) for t in range(1, 6)
     ]
     (gone,) = [file for file in tmp_path.rglob("*") if file.name == f"{ends[1]:020d}"]
     gone.unlink()
     with pytest.raises(DataError, match=f"bytes from {ends[1]} to {ends[2]}"):
-        AppendLog(files, "log", Lease(files), ends[1])
-    assert AppendLog(files, "log", Lease(files), ends[2]).end == ends[4]  # what was worked off is not needed
+        InputLog(files, "log", Lease(files), ends[1])
+    assert InputLog(files, "log", Lease(files), ends[2]).end == ends[4]  # what was worked off is not needed
 
 
 def test_who_reads_while_one_object_is_made_of_many_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "_MANY", 4)
+    monkeypatch.setattr(parts, "COMPACTED_OBJECTS", 4)
     files = not_appending(tmp_path)
     for at in range(4):
         files.append("a/one", at, b"%d" % at)

@@ -10,21 +10,21 @@ import pytest
 
 from hydrograph import api
 from hydrograph.errors import RunError
-from hydrograph.live.checkpoint.batch_commit import Journal
-from hydrograph.live.checkpoint.results_owner import OWNER
+from hydrograph.live.checkpoint.batch_commit import BatchJournal
+from hydrograph.live.checkpoint.startup_checks import OWNER
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.results import sink
 from hydrograph.live.results.sink import SegmentSink, read_units
-from hydrograph.live.step.records import Batch, Outcome, TornError, unframed
-from hydrograph.live.step.units import Unit, units_of
+from hydrograph.live.step.records import BatchDecision, BatchOutcome, ResultUnit, make_units
 from hydrograph.live.storage.files import LocalFiles
+from hydrograph.live.storage.framing import TornError, unframe
 from hydrograph.live.storage.lease import FencedError, Lease
 from hydrograph.runtime.reports import Report
 from tests.support.live_faults import DAMAGES, MemoryFiles
 
 
-def unit(t: int) -> Unit:
-    return units_of("q", 1, [Report(t, None, None, (), ())])[0]
+def unit(t: int) -> ResultUnit:
+    return make_units("q", 1, [Report(t, None, None, (), ())])[0]
 
 
 class CountingFiles(MemoryFiles):
@@ -44,20 +44,20 @@ class Driver:
     def __init__(self, checkpoint: MemoryFiles, results: MemoryFiles, *, tied: bool = True) -> None:
         """Go on from what is there."""
         lease = Lease(checkpoint)
-        self.journal = Journal(checkpoint, {}, lease.epoch)
+        self.journal = BatchJournal(checkpoint, {}, lease.epoch)
         self.sink = SegmentSink(results, lease.epoch, checkpoint if tied else None)
-        found = self.journal.recover(self.sink.standing())
+        found = self.journal.recover(self.sink.stored_lengths())
         self.sink.resume({} if found.outcome is None else found.outcome.segments)
         self.number = 0 if found.outcome is None else found.outcome.batch.number
 
     def work(self, *, done: bool = True) -> None:
         """Write one more unit, and the record of its batch."""
         self.number += 1
-        batch = Batch(number=self.number)
-        self.journal.begin(batch)
+        batch = BatchDecision(number=self.number)
+        self.journal.record(batch)
         self.sink.write([unit(self.number)])
         if done:
-            self.journal.done(Outcome(batch=batch, segments=self.sink.lengths))
+            self.journal.commit(BatchOutcome(batch=batch, segments=self.sink.lengths))
 
 
 def written(*batches: int, tied: bool = True) -> tuple[MemoryFiles, MemoryFiles]:
@@ -83,7 +83,7 @@ def test_results_of_another_checkpoint_are_refused_and_stay_as_they_are(records:
         other.data.pop(OWNER)
     before = dict(results.data)
     for _ in range(2):
-        with pytest.raises(RunError, match=r"results belong to another checkpoint.*choose another directory"):
+        with pytest.raises(RunError, match=r"results belong to another checkpoint.*use another results directory"):
             Driver(other, results)
         assert results.data == before
 
@@ -163,7 +163,7 @@ def test_a_driver_that_slept_while_it_started_cuts_nothing_of_its_successor() ->
     checkpoint, results = written(2)
     lease = Lease(checkpoint)
     slept = SegmentSink(results, lease.epoch, checkpoint)
-    found = Journal(checkpoint, {}, lease.epoch).recover(slept.standing())
+    found = BatchJournal(checkpoint, {}, lease.epoch).recover(slept.stored_lengths())
     assert found.outcome is not None
     Driver(checkpoint, results).work()
     before = dict(results.data)
@@ -178,7 +178,7 @@ def segment_names(results: MemoryFiles) -> list[str]:
 
 @pytest.fixture
 def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink, "_SEGMENT", 300)
+    monkeypatch.setattr(sink, "SEGMENT_BYTES", 300)
 
 
 @pytest.mark.usefixtures("short_segments")
@@ -263,7 +263,7 @@ def test_a_record_does_not_grow_with_drivers_and_segments(batches: list[int]) ->
     assert max(map(len, records(checkpoint))) < 1000
     assert len([name for name in results.data if name.endswith(".from")]) <= 18
     assert times(results) == [*range(1, sum(batches) + 1)]
-    (last,) = [json.loads(unframed(data))["record"] for data in [records(checkpoint)[-1]]]
+    (last,) = [json.loads(unframe(data))["record"] for data in [records(checkpoint)[-1]]]
     assert [key.t for key, _ in read_units(results, last["segments"])] == [*range(1, sum(batches) + 1)]
 
 

@@ -15,7 +15,7 @@ import pytest
 from hydrograph import api
 from hydrograph.errors import RunError
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.storage.disk_full import Room
+from hydrograph.live.storage.disk_full import DiskFullWait
 from hydrograph.live.storage.files import LocalFiles
 
 QUERY = """
@@ -53,8 +53,8 @@ def until(holds: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("how", ["write", "append", "claim"])
 def test_what_is_written_waits_for_room(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk, room = Disk(monkeypatch), Room(threading.Event())
-    files = LocalFiles(tmp_path, room=room)
+    disk, room = Disk(monkeypatch), DiskFullWait(threading.Event())
+    files = LocalFiles(tmp_path, disk_full=room)
     files.append("f", 0, b"abc")
     disk.is_full.set()
     writes: dict[str, Callable[[], object]] = {
@@ -79,16 +79,16 @@ def test_who_wants_to_stop_does_not_wait(tmp_path: Path, monkeypatch: pytest.Mon
     disk = Disk(monkeypatch)
     disk.is_full.set()
     stopping.set()
-    room = Room(stopping)
-    with pytest.raises(RunError, match=r"No space left on device; nothing is lost"):
-        LocalFiles(tmp_path, room=room).write("f", b"abc")
+    room = DiskFullWait(stopping)
+    with pytest.raises(RunError, match=r"No space left on device; no data is lost"):
+        LocalFiles(tmp_path, disk_full=room).write("f", b"abc")
     assert room.paused is None
 
 
 def test_what_room_does_not_help_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Disk(monkeypatch, errno.EIO).is_full.set()
-    with pytest.raises(RunError, match="can not be written: Input/output error"):
-        LocalFiles(tmp_path, room=Room(threading.Event())).write("f", b"abc")
+    with pytest.raises(RunError, match="cannot write .*: Input/output error"):
+        LocalFiles(tmp_path, disk_full=DiskFullWait(threading.Event())).write("f", b"abc")
 
 
 def test_a_query_goes_on_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_a_query_goes_on_when_there_is_room(tmp_path: Path, monkeypatch: pytest.
     live = api.query(QUERY).start({"urn:s": "push:"}, placement="local", **places)
     stream = live.streams["urn:s"]
     stream.send(100, "<urn:a> <urn:p> <urn:b> .")
-    until(lambda: live.runner.batch.number)
+    until(lambda: live.loop.batch.number)
     disk.is_full.set()
     sender = threading.Thread(target=lambda: stream.send(1_200, "<urn:c> <urn:p> <urn:d> ."))
     sender.start()  # it is acknowledged when it is written down, and not before

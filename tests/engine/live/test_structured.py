@@ -22,28 +22,30 @@ import pytest
 from hydrograph import api
 from hydrograph.live.checkpoint import batch_commit as journal
 from hydrograph.live.driver import batch_loop as runner
-from hydrograph.live.driver.batch_loop import Runner
-from hydrograph.live.driver.registered_query import Member
-from hydrograph.live.driver.spark_driver import StructuredDriver, query_error
-from hydrograph.live.driver.spark_source import reachable_inputs
+from hydrograph.live.driver.batch_loop import BatchLoop
+from hydrograph.live.driver.query_registry import RegisteredQuery
+from hydrograph.live.driver.spark_driver import SparkDriver, query_error
+from hydrograph.live.driver.spark_source import locate_sources
+from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.settings import Driver, Settings, Tracking
+from hydrograph.live.settings import Driver, ProgressTracking, Settings
 from hydrograph.live.sources.inputs import Input
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.registry import open_source
+from hydrograph.live.sources.logged import LoggedPartition
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.source import PartitionLocator, SourceSpec
 from hydrograph.live.status import read_status
-from hydrograph.live.step.input_batch import Arrival
-from hydrograph.live.step.stepper import Stepper
+from hydrograph.live.step.input_batch import InputBatch
+from hydrograph.live.step.step import Stepper
 from hydrograph.live.step.watermark import Lateness
-from hydrograph.live.storage import append_log as log
+from hydrograph.live.storage import input_log as log
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import spark as spark_placement
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import plan
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from tests.support.kill_harness import QUERY, STREAM, Site
 from tests.support.live_histories import History, random_history, replayed
 
@@ -85,9 +87,9 @@ def test_spark_drives_the_step_and_a_restart_goes_on(tmp_path: Path, spark: Spar
 def test_sent_elements_come_through_spark_also_when_the_log_has_forgotten_its_beginning(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "_SEGMENT", 4_000)
+    monkeypatch.setattr(log, "SEGMENT_BYTES", 4_000)
     for module in (journal, runner):
-        monkeypatch.setattr(module, "KEPT", 2)
+        monkeypatch.setattr(module, "KEPT_BATCHES", 2)
     site = Site(tmp_path, seed=4, files=8)
     site.lines.sort(key=lambda line: int(line.partition("\t")[0]))
     settings = {
@@ -160,7 +162,7 @@ def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
         {"urn:made": f"results:{tmp_path / 'results'}"},
         checkpoint=tmp_path / "checkpoint",
         driver=Driver.SPARK,
-        progress=Tracking.SYNC,
+        progress=ProgressTracking.SYNC,
         placement="local",
         session=spark,
         on_unit=lambda unit: units.append(unit.text),
@@ -241,7 +243,9 @@ class Lane:
         self.inputs = []
         for stream in self.history.streams:
             files = LocalFiles(Path(self.log_of(stream)))
-            self.inputs.append(Input(stream, open_source(stream, "push:", files), self.history.case.seed))
+            source = SourceSpec(stream=stream, url="push:", bad="fail")
+            locator = PartitionLocator(source, number=self.history.case.seed, log=self.log_of(stream))
+            self.inputs.append(Input(locator, open_partition(stream, "push:", files)))
 
     def log_of(self, stream: Iri) -> str:
         return str(self.root / f"{self.history.case.seed} {self.history.streams.index(stream)}")
@@ -250,23 +254,23 @@ class Lane:
     def name(self) -> str:
         return name_of(self.history)
 
-    def member(self) -> Member:
+    def member(self) -> RegisteredQuery:
         partitions = tuple(each.name for each in self.inputs)
         registered = replace(self.history.registered(), name=self.name, partitions=partitions)
-        return Member(Stepper(registered, self.history.static(), self.placed))
+        return RegisteredQuery(Stepper(registered, self.history.static(), EvaluationChoice(self.placed)))
 
-    def send(self, arrivals: Sequence[Arrival]) -> None:
-        by_stream = {each.stream: each.source for each in self.inputs}
+    def send(self, arrivals: Sequence[InputBatch]) -> None:
+        by_stream = {each.stream: each.reader for each in self.inputs}
         for arrival in arrivals:
             source = by_stream[arrival.stream]
-            assert isinstance(source, LoggedSource)
+            assert isinstance(source, LoggedPartition)
             # As the case numbers them: what replay says of an element is said of the same one.
             source.log.append(arrival.events, arrival.end)
 
     def finish(self) -> None:
         for each in self.inputs:
-            assert isinstance(each.source, LoggedSource)
-            each.source.finish()
+            assert isinstance(each.reader, LoggedPartition)
+            each.reader.finish()
 
 
 def name_of(history: History) -> str:
@@ -279,15 +283,14 @@ def through_spark(lanes: Sequence[Lane], session: SparkSession, root: Path, hast
     What comes together is a batch, unless somebody is `hasty`: then it is up to Spark which it finds together.
     """
     inputs = [each for lane in lanes for each in lane.inputs]
-    logs = [lane.log_of(each.stream) for lane in lanes for each in lane.inputs]
     results, checkpoint = LocalFiles(root / "results"), LocalFiles(root / "checkpoint")
-    many = Runner(lanes[0].member(), inputs, checkpoint, results, about={"query": lanes[0].name})
+    many = BatchLoop(lanes[0].member(), inputs, checkpoint, results, about={"query": lanes[0].name})
     many.open()
     for lane in lanes[1:]:
         many.add(lane.member())
     begun = many.batch.number
-    reachable = reachable_inputs(inputs, ["push:"] * len(inputs), logs, "fail")
-    driver = StructuredDriver(many, inputs, reachable, session, root / "spark")
+    reachable = locate_sources(inputs)
+    driver = SparkDriver(many, inputs, reachable, session, root / "spark")
     query = driver.start()
     deadline = time.monotonic() + 600
 
@@ -300,7 +303,7 @@ def through_spark(lanes: Sequence[Lane], session: SparkSession, root: Path, hast
             time.sleep(0.005)
 
     def caught_up() -> bool:
-        return all(many.batch.end.get(each.name, 0) == each.source.end() for each in inputs)
+        return all(many.batch.end.get(each.name, 0) == each.reader.end() for each in inputs)
 
     try:
         batches = [*zip_longest(*(lane.history.arrivals() for lane in lanes), fillvalue=())]
@@ -323,7 +326,7 @@ def through_spark(lanes: Sequence[Lane], session: SparkSession, root: Path, hast
     for lane in lanes:
         seed, case = lane.history.case.seed, lane.history.case
         elements = sum(len(case.elements[stream]) for stream in lane.history.streams)
-        counts = many.members[lane.name].record.counts
+        counts = many.queries[lane.name].record.counts
         assert (counts.total, counts.late_partial, counts.late_dropped) == (elements, 0, 0), seed
         found = [text for key, text in units if key.query == lane.name]
         assert found == lane.expected, f"seed {seed}, {type(lane.placed).__name__}\n{case}"

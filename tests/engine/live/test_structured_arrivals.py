@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from hydrograph.live.driver.spark_driver import StructuredDriver
+from hydrograph.live.driver.spark_driver import SparkDriver
 from hydrograph.live.driver.spark_source import ROWS
-from hydrograph.live.step.input_batch import Arrival
+from hydrograph.live.step.input_batch import InputBatch
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
 
@@ -23,16 +23,16 @@ def row(place: tuple[int, int, int], t: int | None, rejected: int = 0) -> dict[s
     return {"t": t, "seq": t, "input": number, "from_offset": start, "to_offset": end, "rejected": rejected}
 
 
-def driver(known: int) -> StructuredDriver:
+def driver(known: int) -> SparkDriver:
     """Return a driver whose record has all of the first source up to an offset, and nothing of the second."""
 
-    def read(_: Any, start: int, end: int) -> Iterator[Arrival]:
-        yield Arrival(STREAM, pa.table([pa.array([], field.type) for field in EVENTS], schema=EVENTS), start, end)
+    def read(_: Any, start: int, end: int) -> Iterator[InputBatch]:
+        yield InputBatch(STREAM, pa.table([pa.array([], field.type) for field in EVENTS], schema=EVENTS), start, end)
 
     runner = SimpleNamespace(batch=SimpleNamespace(end={"first": known}), read=read)
     inputs = [SimpleNamespace(name=name, stream=STREAM, number=n) for n, name in enumerate(("first", "second"))]
     reachable = [SimpleNamespace(number=number) for number in range(2)]
-    return StructuredDriver(*cast("tuple[Any, ...]", (runner, inputs, reachable, None, "")))
+    return SparkDriver(*cast("tuple[Any, ...]", (runner, inputs, reachable, None, "")))
 
 
 def test_rows_become_stretches_in_order() -> None:
@@ -44,7 +44,7 @@ def test_rows_become_stretches_in_order() -> None:
         row((0, 0, 10), 1),
         row((0, 40, 50), None, rejected=3),
     ]
-    found = driver(10)._arrivals(pa.Table.from_pylist(rows, schema=ROWS))
+    found = driver(10).uncommitted_input(pa.Table.from_pylist(rows, schema=ROWS))
     said = [(a.partition, a.start, a.end, sorted(a.events.column("t").to_pylist()), a.rejected) for a in found]
     assert said == [
         (0, 10, 20, [2], 0),  # what lies before it is known
@@ -57,4 +57,4 @@ def test_rows_become_stretches_in_order() -> None:
 
 
 def test_nothing_becomes_nothing() -> None:
-    assert driver(0)._arrivals(ROWS.empty_table()) == []
+    assert driver(0).uncommitted_input(ROWS.empty_table()) == []

@@ -12,10 +12,10 @@ import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from hydrograph import api
-from hydrograph.live.driver.spark_driver import StructuredDriver, own_directory
-from hydrograph.live.driver.spark_source import ROWS, Ends, chunks_of, reachable_inputs
+from hydrograph.live.driver.spark_driver import SparkDriver, own_directory
+from hydrograph.live.driver.spark_source import ROWS, PublishedOffsets, chunks_of, locate_sources
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.storage import append_log as log
+from hydrograph.live.storage import input_log as log
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.object_store import RemoteFiles
 from tests.support.kill_harness import QUERY, STREAM, Site
@@ -33,7 +33,7 @@ class Asking:
 
     live: LiveQuery
     url: str
-    driver: StructuredDriver = field(init=False)
+    driver: SparkDriver = field(init=False)
     at: dict[str, int] = field(init=False)
     read: list[int] = field(init=False, default_factory=list)
     """Rows of each batch."""
@@ -41,19 +41,19 @@ class Asking:
     def __post_init__(self) -> None:
         """Take the checkpoint, as a driver does."""
         live = self.live
-        live.runner.open()
-        reachable = reachable_inputs(live.inputs, [self.url], [live._log_of(live.inputs[0])], "skip")
-        with own_directory(live.checkpoint, live.runner.epoch) as directory:
-            self.driver = StructuredDriver(live.runner, live.inputs, reachable, cast("Any", None), directory)
+        live.loop.open()
+        reachable = locate_sources(live.inputs)
+        with own_directory(live.checkpoint, live.loop.epoch) as directory:
+            self.driver = SparkDriver(live.loop, live.inputs, reachable, cast("Any", None), directory)
         self.at = self.driver.first()
 
     def trigger(self) -> bool:
         """Read what may be read, in a process that knows nothing but files; return whether there was anything."""
         self.driver.tick()
-        ends = Ends(self.driver.directory).seen(self.at)
+        ends = PublishedOffsets(self.driver.directory).read(self.at)
         found = [
             rows
-            for each in self.driver.reachable
+            for each in self.driver.locators
             for rows in chunks_of(each, self.at[str(each.number)], ends[str(each.number)])
             if self.at[str(each.number)] < ends[str(each.number)]
         ]
@@ -67,7 +67,7 @@ class Asking:
     def to_the_end(self) -> None:
         """Read until the query is over."""
         for _ in range(1_000):
-            if self.live.runner.is_over:
+            if self.live.loop.is_over:
                 self.live.close()
                 return
             self.trigger()
@@ -82,7 +82,7 @@ def asking(root: Path, url: str, text: str = QUERY, stream: str = STREAM, **sett
 def test_a_restart_begins_where_the_record_ends_and_not_where_the_log_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "_SEGMENT", 4_000)
+    monkeypatch.setattr(log, "SEGMENT_BYTES", 4_000)
     site = Site(tmp_path, seed=3, files=12)
     lines = sorted(site.lines, key=lambda line: int(line.partition("\t")[0]))
     first = asking(tmp_path, "push:")
@@ -93,7 +93,7 @@ def test_a_restart_begins_where_the_record_ends_and_not_where_the_log_did(
     kept = min((tmp_path / "checkpoint" / "sources").rglob("*.log"))
     assert int(kept.name.partition(".")[0]) > 0  # the log has forgotten its beginning
     second = asking(tmp_path, "push:")
-    assert second.at == {"0": first.driver.runner.batch.end[STREAM]}
+    assert second.at == {"0": first.driver.loop.batch.end[STREAM]}
     assert not second.trigger()
     second.live.streams[STREAM].send_lines(lines[90:])
     second.live.streams[STREAM].end()
@@ -129,8 +129,8 @@ def test_the_results_of_another_query_come_through_a_driver_that_knows_nothing_o
         pass
     reading.live.close()
     assert sum(reading.read) > 20
-    assert reading.driver.runner.batch.end == {"urn:made": len(site.found())}
-    assert reading.driver.runner.members["query"].record.reports > 1
+    assert reading.driver.loop.batch.end == {"urn:made": len(site.found())}
+    assert reading.driver.loop.queries["query"].record.reports > 1
 
 
 @pytest.mark.parametrize("url", ["push:", "in"])
@@ -138,7 +138,7 @@ def test_a_backlog_is_read_in_parts(url: str, tmp_path: Path) -> None:
     site = Site(tmp_path, seed=6, files=12)
     lines = sorted(site.lines, key=lambda line: int(line.partition("\t")[0]))
     asked = asking(tmp_path, url if url == "push:" else str(tmp_path / url), lateness=300)
-    asked.live.runner.most_rows = 25
+    asked.live.loop.most_rows = 25
     if url == "push:":
         for at in range(0, len(lines), 5):
             asked.live.streams[STREAM].send_lines(lines[at : at + 5])
@@ -164,7 +164,7 @@ def test_directories_of_drivers_before_are_removed(tmp_path: Path) -> None:
 
 def test_spark_has_a_directory_here_if_the_checkpoint_is_elsewhere(tmp_path: Path) -> None:
     with own_directory(RemoteFiles(SubTreeFileSystem(str(tmp_path), LocalFileSystem()), ""), 3) as directory:
-        Ends(directory).publish({"0": 5})
-        assert Ends(directory).seen({"0": 3, "1": 4}) == {"0": 5, "1": 4}
+        PublishedOffsets(directory).publish({"0": 5})
+        assert PublishedOffsets(directory).read({"0": 3, "1": 4}) == {"0": 5, "1": 4}
     assert not directory.exists()
     assert not [*tmp_path.iterdir()]

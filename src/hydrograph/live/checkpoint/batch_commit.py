@@ -1,156 +1,234 @@
-"""The records of live queries in their checkpoint: decisions ahead, outcomes behind, how to go on after anything (A8).
+"""Batch commit: the journal of decisions and outcomes in a checkpoint, and recovery from it (A8).
 
-A batch has two files: `begin`, written before any of its units, and `done`, written after all of them. What is torn
-is put aside. If results or snapshots are missing that a record speaks of, the queries go back to the last record whose
-results stand, and work off again what was decided since: also which of them ran, and over which static data.
+A batch has two files. `begin` holds the decision and is written before any result; `done` holds the outcome and is
+written after all results: it commits the batch. Torn files are moved to `quarantine/`. If results or snapshots that a
+record refers to are missing, recovery goes back to the last batch whose results are intact and replays the batches
+decided since, with the same queries and the same static data.
 
-The number of the driver's lease is in the name of a file: what a driver that was believed dead still writes stands
-beside what its successor has written, and does not count.
+The epoch of the driver's lease is part of each file name. A fenced driver that still writes creates files of its own,
+which its successor ignores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from hydrograph.errors import RunError
-from hydrograph.live.checkpoint import record_reader as records
-from hydrograph.live.checkpoint.snapshot_log import Place, SnapshotLog
-from hydrograph.live.results.segments import Standing
-from hydrograph.live.step.records import Batch, Outcome, written
-from hydrograph.live.step.snapshot import NOTHING
+from hydrograph.live.checkpoint.codec import decode_batch, decode_outcome, encode
+from hydrograph.live.checkpoint.snapshot_log import SnapshotLog, SnapshotPosition
+from hydrograph.live.step.records import BatchDecision, BatchOutcome
+from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT
 from hydrograph.live.storage.files import Files
+from hydrograph.live.storage.framing import TornError
 
+BATCHES = "batches"
+KEPT_BATCHES = 16
+"""Number of batches whose records are kept: recovery can go back that far."""
 _QUARANTINE = "quarantine"
-KEPT = 16
-"""Batches of which the records are kept: so far back the query can go."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Where to go on: the last outcome that stands, and what was decided after it."""
+class StoredRecord:
+    """Record file of a batch."""
 
-    outcome: Outcome | None
-    batches: tuple[Batch, ...] = ()
+    name: str
+    batch: int
+    epoch: int
+    """The lease of the driver that wrote it."""
+    content: BatchDecision | BatchOutcome | None
+    """The decoded record; None if the file is torn."""
+
+
+def stored_records(files: Files, about: Mapping[str, Any]) -> Iterator[StoredRecord]:
+    """Return the records of a checkpoint ordered by batch, driver, and decision before outcome; write nothing.
+
+    Raise RunError if a record has another format version or belongs to another query than `about` describes.
+    """
+    for name in files.names(BATCHES):
+        match name.split("."):
+            case number, epoch, ("begin" | "done") as kind if number.isdigit() and epoch.isdigit():
+                data = files.read(f"{BATCHES}/{name}") or b""
+                content: BatchDecision | BatchOutcome | None
+                try:
+                    content = decode_outcome(data, about) if kind == "done" else decode_batch(data, about)
+                except TornError:  # the driver crashed while writing it, or it was damaged later
+                    content = None
+                yield StoredRecord(f"{BATCHES}/{name}", int(number), int(epoch), content)
+            case _:
+                continue  # not a record
+
+
+def newest_batch(files: Files, about: Mapping[str, Any]) -> BatchDecision | None:
+    """Return the last batch in a checkpoint; None if there is none."""
+    contents = [record.content for record in stored_records(files, about) if record.content is not None]
+    if not contents:
+        return None
+    last = contents[-1]
+    return last.batch if isinstance(last, BatchOutcome) else last
+
+
+def newest_commits(files: Files, about: Mapping[str, Any]) -> list[BatchOutcome]:
+    """Return the outcomes of the last batches, for each batch that of the newest driver."""
+    outcomes = {
+        record.batch: record.content
+        for record in stored_records(files, about)
+        if isinstance(record.content, BatchOutcome)
+    }
+    return [outcomes[batch] for batch in sorted(outcomes)]
+
+
+class ResultSegments(Protocol):
+    """Stored results, as far as recovery needs to know them."""
+
+    def expand(self, lengths: Mapping[str, int]) -> dict[str, int]:
+        """Return the committed length of each segment, given those that a record names together or one by one."""
+        ...
+
+    def intact(self, committed: Mapping[str, int]) -> dict[str, int]:
+        """Return how many bytes of each segment are intact; `committed` are lengths that an old record names."""
+        ...
+
+
+class NoResults:
+    """Results of queries that have no results directory."""
+
+    def expand(self, lengths: Mapping[str, int]) -> dict[str, int]:
+        """Return the lengths as they are."""
+        return dict(lengths)
+
+    def intact(self, committed: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002 - part of the protocol
+        """Return nothing: no segment is stored."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryPoint:
+    """State to resume from: the last outcome with intact results, and the batches decided after it."""
+
+    outcome: BatchOutcome | None
+    batches: tuple[BatchDecision, ...] = ()
 
 
 @dataclass(slots=True)
-class Journal:
-    """The records below one directory; `about` says what they belong to."""
+class BatchJournal:
+    """Journal of batches below one directory; `about` describes the query it belongs to."""
 
     files: Files
     about: Mapping[str, Any]
     epoch: int = 1
     _names: dict[int, list[str]] = field(default_factory=dict)
-    """The files of the batches whose records are kept, in order."""
+    """Record files of the kept batches, oldest batch first."""
     _snapshots: SnapshotLog = field(init=False)
     _needed: dict[int, set[str]] = field(default_factory=dict)
-    """The files of snapshots that the record of each batch needs."""
-    _last: set[str] | None = None
+    """Snapshot files that the record of each batch refers to."""
+    _kept_files: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Keep snapshots beside the records."""
+        """Open the snapshots beside the records."""
         self._snapshots = SnapshotLog(self.files, self.epoch)
 
-    def begin(self, batch: Batch) -> None:
-        """Write down what was decided, before anything is done."""
-        self._write(batch.number, "begin", written(batch, self.about))
+    def record(self, batch: BatchDecision) -> None:
+        """Write the decision about a batch, before it is processed."""
+        self._write(batch.number, "begin", encode(batch, self.about))
 
-    def done(self, outcome: Outcome) -> None:
-        """Write down what came of it, and forget what is too old."""
+    def commit(self, outcome: BatchOutcome) -> None:
+        """Write the outcome of a batch, which commits it, and prune old records."""
         places = {name: self._snapshots.write(name, record.snapshot) for name, record in outcome.records.items()}
         outcome = replace(outcome, snapshots={name: place for name, place in places.items() if place is not None})
-        self._write(outcome.batch.number, "done", written(outcome, self.about))
-        while len(self._names) > KEPT:
+        self._write(outcome.batch.number, "done", encode(outcome, self.about))
+        while len(self._names) > KEPT_BATCHES:
             oldest = next(iter(self._names))
             self._needed.pop(oldest, None)
             for name in self._names.pop(oldest):
                 self.files.remove(name)
-        self._forget_snapshots(outcome)
+        self._prune_snapshots(outcome)
 
-    def _forget_snapshots(self, outcome: Outcome) -> None:
-        self._needed[outcome.batch.number] = _files(outcome)
-        needed = set().union(*self._needed.values())
-        if needed != self._last:
+    def _prune_snapshots(self, outcome: BatchOutcome) -> None:
+        self._needed[outcome.batch.number] = _snapshot_files(outcome)
+        needed: set[str] = set().union(*self._needed.values())
+        if needed != self._kept_files:
             self._snapshots.keep(needed, outcome.records)
-            self._last = needed
+            self._kept_files = needed
 
     def _write(self, batch: int, kind: str, data: bytes) -> None:
-        name = f"{records.DIRECTORY}/{batch:012d}.{self.epoch:08d}.{kind}"
+        name = f"{BATCHES}/{batch:012d}.{self.epoch:08d}.{kind}"
         self.files.write(name, data)
         self._names.setdefault(batch, []).append(name)
 
-    def recover(self, standing: Mapping[str, int]) -> Found:
-        """Return where to go on; `standing` is how much of each segment of results is whole, or how long they are."""
+    def recover(self, results: ResultSegments) -> RecoveryPoint:
+        """Return the state to resume from, given the stored results; raise RunError if there is none."""
         outcomes, batches = self._read()
-        if isinstance(standing, Standing):
-            for number, each in outcomes.items():
-                outcomes[number] = replace(each, segments=standing.each_named(each.segments))
-            # From the first batch on everything can be worked off again, whatever is damaged.
-            from_first = 1 in batches or 1 in outcomes
-            standing = standing.whole({} if from_first or not outcomes else outcomes[min(outcomes)].segments)
-        good = [number for number, outcome in outcomes.items() if self._stands(outcome, standing)]
-        # What came of a batch knows better than what was decided: a query may have failed in it.
+        for number, outcome in outcomes.items():
+            outcomes[number] = replace(outcome, segments=results.expand(outcome.segments))
+        # If the records reach back to the first batch, everything can be replayed, whatever is damaged.
+        from_first = 1 in batches or 1 in outcomes
+        stored = results.intact({} if from_first or not outcomes else outcomes[min(outcomes)].segments)
+        good = [number for number, outcome in outcomes.items() if self._is_intact(outcome, stored)]
+        # An outcome takes precedence over the decision: a query may have failed in the batch.
         decided = batches | {number: each.batch for number, each in outcomes.items()}
         if outcomes and not good and 1 not in decided:
             raise RunError(
                 f"results are missing that were written before batch {min(outcomes)}: "
-                f"{_short(outcomes[min(outcomes)], standing)}; bring the segments back, "
-                "or choose another checkpoint and another directory for results"
+                f"{_describe_missing(outcomes[min(outcomes)], stored)}; restore the segments, "
+                "or use a new checkpoint and a new results directory"
             )
         last = max(good, default=None)
-        outcome = None if last is None else self._with_snapshots(outcomes[last])
-        self._needed = {number: _files(each) for number, each in outcomes.items()}
+        resumed = None if last is None else self._with_snapshots(outcomes[last])
+        self._needed = {number: _snapshot_files(each) for number, each in outcomes.items()}
         following = []
         number = 1 if last is None else last + 1
         while number in decided:
             following.append(decided[number])
             number += 1
         for batch in decided:
-            if batch >= number:  # beyond a gap nothing was ever built on
+            if batch >= number:  # a gap: batches are written in order
                 raise RunError(f"the checkpoint has no record of batch {number}, but one of batch {batch}")
-        return Found(outcome, tuple(following))
+        return RecoveryPoint(resumed, tuple(following))
 
-    def _stands(self, outcome: Outcome, standing: Mapping[str, int]) -> bool:
-        whole = all(standing.get(name, 0) >= length for name, length in outcome.segments.items())
-        return whole and all(self._snapshots.stands(Place(*place)) for place in outcome.snapshots.values())
+    def _is_intact(self, outcome: BatchOutcome, stored: Mapping[str, int]) -> bool:
+        has_results = all(stored.get(name, 0) >= length for name, length in outcome.segments.items())
+        positions = outcome.snapshots.values()
+        return has_results and all(self._snapshots.is_intact(SnapshotPosition(*position)) for position in positions)
 
-    def _with_snapshots(self, outcome: Outcome) -> Outcome:
-        read = {name: self._snapshots.read(Place(*place)) for name, place in outcome.snapshots.items()}
-        records = {name: replace(each, snapshot=read.get(name, NOTHING)) for name, each in outcome.records.items()}
+    def _with_snapshots(self, outcome: BatchOutcome) -> BatchOutcome:
+        read = {name: self._snapshots.read(SnapshotPosition(*place)) for name, place in outcome.snapshots.items()}
+        records = {
+            name: replace(each, snapshot=read.get(name, EMPTY_SNAPSHOT)) for name, each in outcome.records.items()
+        }
         return replace(outcome, records=records)
 
-    def _read(self) -> tuple[dict[int, Outcome], dict[int, Batch]]:
-        outcomes: dict[int, Outcome] = {}
-        batches: dict[int, Batch] = {}
+    def _read(self) -> tuple[dict[int, BatchOutcome], dict[int, BatchDecision]]:
+        outcomes: dict[int, BatchOutcome] = {}
+        batches: dict[int, BatchDecision] = {}
         writer: dict[int, int] = {}
-        for each in records.standing(self.files, self.about):
+        for each in stored_records(self.files, self.about):
             batch, epoch = each.batch, each.epoch
-            if each.said is None:
-                self.files.move(each.name, f"{_QUARANTINE}/{each.name.removeprefix(f'{records.DIRECTORY}/')}")
+            if each.content is None:
+                self.files.move(each.name, f"{_QUARANTINE}/{each.name.removeprefix(f'{BATCHES}/')}")
                 continue
             self._names.setdefault(batch, []).append(each.name)
-            if writer.get(batch, epoch) != epoch:  # names are in order: this driver came later
+            if writer.get(batch, epoch) != epoch:  # names are sorted: this driver is newer
                 outcomes.pop(batch, None)
                 batches.pop(batch, None)
             writer[batch] = epoch
-            if isinstance(each.said, Outcome):
-                outcomes[batch] = each.said
+            if isinstance(each.content, BatchOutcome):
+                outcomes[batch] = each.content
             else:
-                batches[batch] = each.said
+                batches[batch] = each.content
         return outcomes, batches
 
 
-def _short(outcome: Outcome, standing: Mapping[str, int]) -> str:
-    """Return which segments are shorter than a record says; snapshots may be, too."""
-    found = [
-        f"expected {length} bytes of {name}, got {standing.get(name, 0)}"
+def _describe_missing(outcome: BatchOutcome, stored: Mapping[str, int]) -> str:
+    """Return a phrase that names the segments shorter than a record requires, or damaged snapshots."""
+    short = [
+        f"expected {length} bytes of {name}, got {stored.get(name, 0)}"
         for name, length in sorted(outcome.segments.items())
-        if standing.get(name, 0) < length
+        if stored.get(name, 0) < length
     ]
-    return "; ".join(found[:3]) or "expected the snapshots in the checkpoint, got damaged ones"
+    return "; ".join(short[:3]) or "expected the snapshots in the checkpoint, got damaged ones"
 
 
-def _files(outcome: Outcome) -> set[str]:
+def _snapshot_files(outcome: BatchOutcome) -> set[str]:
     return {file for file, _ in outcome.snapshots.values()}

@@ -25,19 +25,19 @@ from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT
 from hydrograph.live.storage.framing import TornError, frame, unframe
 
 FORM = 5
-"""The version of what is written."""
+"""The format version."""
 
 
 def encode(batch: BatchDecision | BatchOutcome, about: Mapping[str, Any]) -> bytes:
-    """Return a batch, or what came of it, as one line with its checksum in front."""
-    if isinstance(batch, BatchOutcome):  # snapshots stand elsewhere
+    """Return a decision or an outcome as one checksummed line."""
+    if isinstance(batch, BatchOutcome):  # snapshots are in the snapshot log
         records = {name: replace(record, snapshot=EMPTY_SNAPSHOT) for name, record in batch.records.items()}
         batch = replace(batch, records=records)
     body = asdict(batch)
     if isinstance(batch, BatchOutcome):
         for record in body["records"].values():
             del record["snapshot"]
-        del body["batch"]["decisions"]  # every record has its own
+        del body["batch"]["decisions"]  # each record holds its own decision
     head = {"form": FORM, "kind": _kind(batch), **about}
     return frame(json.dumps({**head, "record": body}, separators=(",", ":"), ensure_ascii=False))
 
@@ -47,13 +47,13 @@ def _kind(batch: BatchDecision | BatchOutcome) -> str:
 
 
 def decode_batch(data: bytes, about: Mapping[str, Any]) -> BatchDecision:
-    """Return what was decided about a batch."""
+    """Return the decision about a batch."""
     given = _opened(data, "begin", about)
     return _batch(given, {name: _decision(each) for name, each in given.pop("decisions").items()})
 
 
 def decode_outcome(data: bytes, about: Mapping[str, Any]) -> BatchOutcome:
-    """Return what came of a batch."""
+    """Return the outcome of a batch."""
     given = _opened(data, "done", about)
     records = {name: _record(each) for name, each in given["records"].items()}
     batch = _batch(given["batch"], {name: each.decision for name, each in records.items()})
@@ -94,8 +94,8 @@ def _opened(data: bytes, kind: str, about: Mapping[str, Any]) -> dict[str, Any]:
     found = json.loads(unframe(data))
     if found["form"] != FORM:
         raise RunError(
-            f"the checkpoint is written in form {found['form']}, expected {FORM}: "
-            "go on with the version of Hydrograph that wrote it, or choose another directory"
+            f"the checkpoint has format version {found['form']}, expected {FORM}: "
+            "use the version of Hydrograph that wrote it, or another checkpoint"
         )
     if found["kind"] != kind:
         raise TornError(f"expected a record of kind {kind}, got {found['kind']}")
@@ -103,7 +103,7 @@ def _opened(data: bytes, kind: str, about: Mapping[str, Any]) -> dict[str, Any]:
         if found.get(name) != value:
             raise RunError(
                 f"the checkpoint belongs to another {name} ({found.get(name)!r}, expected {value!r}): "
-                "choose another directory, or give the query another version"
+                "use another checkpoint, or give the query another version"
             )
     record: dict[str, Any] = found["record"]
     return record

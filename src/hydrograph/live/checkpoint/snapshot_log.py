@@ -1,7 +1,7 @@
-"""Snapshots in the checkpoint: what changed is appended, and a whole one now and then begins a new file (S35).
+"""Snapshot log of a checkpoint: changes are appended, and a full snapshot starts a new file from time to time (S35).
 
-A record says in which file its snapshot stands and how many bytes of it count. Each file is there twice, since records
-of many batches lean on it: one that is torn or missing is no loss. What is behind the last record does not count.
+A batch record names the file of its snapshot and how many bytes of it count. Each file is written twice, because the
+records of many batches depend on it: if one copy is torn or missing, the other is used.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from hydrograph.errors import RunError
-from hydrograph.live.step.records import TornError, framed, unframed
-from hydrograph.live.step.snapshot import NOTHING, Snapshot, whole
+from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot, full_snapshot
 from hydrograph.live.storage.files import Files
+from hydrograph.live.storage.framing import TornError, frame, unframe
 from hydrograph.runtime.reports import Row
 
 _DIRECTORY = "snapshots"
 _COPIES = ("one", "two")
 
 
-class Place(NamedTuple):
-    """Where a snapshot stands: the first bytes of a file."""
+class SnapshotPosition(NamedTuple):
+    """Position of a snapshot: the first `length` bytes of a file."""
 
     file: str
     length: int
@@ -31,57 +31,57 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class SnapshotLog:
-    """The snapshots below one directory; each driver writes files of its own."""
+    """Snapshots below one directory; each driver writes files of its own."""
 
     files: Files
     epoch: int
-    _known: dict[str, tuple[Snapshot, Place]] = field(default_factory=dict)
-    """The last snapshot of each query, and where it stands."""
+    _known: dict[str, tuple[Snapshot, SnapshotPosition]] = field(default_factory=dict)
+    """The last snapshot of each query, and its position."""
     _number: int = 0
 
-    def write(self, query: str, snapshot: Snapshot) -> Place | None:
-        """Write what has changed in the solutions of a query; return where they stand, None if there is nothing."""
-        known, place = self._known.get(query, (None, None))
+    def write(self, query: str, snapshot: Snapshot) -> SnapshotPosition | None:
+        """Append the changes of a query's snapshot; return its position, None if it is empty."""
+        known, position = self._known.get(query, (None, None))
         if snapshot is known:
-            return place
-        added = None if known is None or place is None else snapshot.since(known)
-        if added is None or place is None:
-            if snapshot is NOTHING:
+            return position
+        added = None if known is None or position is None else snapshot.since(known)
+        if added is None or position is None:
+            if snapshot is EMPTY_SNAPSHOT:
                 return None
             self._number += 1
-            place = Place(f"{self.epoch:08d}-{self._number:08d}", 0)
-            added = [snapshot if snapshot.before is None else whole(snapshot.counts())]
+            position = SnapshotPosition(f"{self.epoch:08d}-{self._number:08d}", 0)
+            added = [snapshot if snapshot.before is None else full_snapshot(snapshot.counts())]
         data = b"".join(_line(each) for each in added)
         for copy in _COPIES:
-            self.files.append(f"{_DIRECTORY}/{place.file}.{copy}", place.length, data)
-        place = Place(place.file, place.length + len(data))
-        self._known[query] = (snapshot, place)
-        return place
+            self.files.append(f"{_DIRECTORY}/{position.file}.{copy}", position.length, data)
+        position = SnapshotPosition(position.file, position.length + len(data))
+        self._known[query] = (snapshot, position)
+        return position
 
-    def stands(self, place: Place) -> bool:
-        """Tell whether a snapshot can be read."""
-        return self._read(place) is not None
+    def is_intact(self, position: SnapshotPosition) -> bool:
+        """Return whether a snapshot can be read."""
+        return self._read(position) is not None
 
-    def read(self, place: Place) -> Snapshot:
-        """Return a snapshot."""
-        found = self._read(place)
+    def read(self, position: SnapshotPosition) -> Snapshot:
+        """Return a snapshot; raise RunError if both copies are damaged."""
+        found = self._read(position)
         if found is None:
-            raise RunError(f"the snapshot {place.file} is damaged: its first {place.length} bytes were written")
+            raise RunError(f"the snapshot {position.file} is damaged: its first {position.length} bytes were written")
         return found
 
-    def _read(self, place: Place) -> Snapshot | None:
+    def _read(self, position: SnapshotPosition) -> Snapshot | None:
         for copy in _COPIES:
-            data = self.files.read(f"{_DIRECTORY}/{place.file}.{copy}") or b""
+            data = self.files.read(f"{_DIRECTORY}/{position.file}.{copy}") or b""
             try:
-                return whole(_counts(data, place.length))
+                return full_snapshot(_counts(data, position.length))
             except TornError:
                 continue
         return None
 
     def keep(self, files: Collection[str], queries: Collection[str]) -> None:
-        """Remove all files but some, and know nothing more of queries that are no longer there.
+        """Remove all files except `files`, and drop the snapshots of queries that no longer run.
 
-        Files of a later driver are left alone: this one may have slept while it took over.
+        Files of a later driver stay: this driver may be fenced without knowing yet.
         """
         self._known = {query: each for query, each in self._known.items() if query in queries}
         for name in self.files.names(_DIRECTORY):
@@ -91,15 +91,15 @@ class SnapshotLog:
 
 def _line(snapshot: Snapshot) -> bytes:
     body = [snapshot.entered, snapshot.left]
-    return framed(json.dumps(body, separators=(",", ":"), ensure_ascii=False))
+    return frame(json.dumps(body, separators=(",", ":"), ensure_ascii=False))
 
 
 def _counts(data: bytes, length: int) -> Counter[Row]:
     if len(data) < length:
-        raise TornError("a snapshot is shorter than what was written")
+        raise TornError("a snapshot file is shorter than recorded")
     found: Counter[Row] = Counter()
     for line in data[:length].splitlines(keepends=True):
-        entered, left = (map(_row, rows) for rows in json.loads(unframed(line)))
+        entered, left = (map(_row, rows) for rows in json.loads(unframe(line)))
         found.update(entered)
         found.subtract(left)
     return +found

@@ -1,4 +1,4 @@
-"""What others ask of a running query, done between two batches by the thread that runs it."""
+"""Command queue: commands of other threads, run between two batches by the thread that runs the query."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from concurrent.futures import Future
 from hydrograph.errors import RunError, UsageError
 
 
-class Turns:
-    """Work that waits for the end of a batch, in the order in which it was asked for."""
+class CommandQueue:
+    """Commands that wait for the end of a batch, in the order of their submission."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
-        """Call `wake` when something waits; nothing is taken before `open`."""
+        """Call `wake` when a command is submitted; commands are accepted after `open`."""
         self._wake = wake
         self._waiting: list[tuple[Future[None], Callable[[], None]]] = []
         self._lock = threading.Lock()
         self._running = False
 
     def open(self) -> None:
-        """Take work from now on."""
+        """Accept commands from now on."""
         with self._lock:
             self._running = True
 
     def close(self) -> None:
-        """Take no more, and tell those who still wait that it will not happen."""
+        """Accept no more commands, and fail those that still wait."""
         with self._lock:
             self._running = False
             waiting, self._waiting = self._waiting, []
         for done, _ in waiting:
-            done.set_exception(RunError("the query has stopped before this could be done"))
+            done.set_exception(RunError("the query stopped before this was done"))
 
-    def ask(self, turn: Callable[[], None]) -> None:
-        """Let something be done between two batches, and return when it is done."""
+    def submit(self, command: Callable[[], None]) -> None:
+        """Submit a command and return when it is done; raise the error that it raises."""
         done: Future[None] = Future()
 
-        def told() -> None:
+        def run() -> None:
             try:
-                turn()
-            except UsageError as error:  # somebody else was quicker: the one who asked is told, nobody else
+                command()
+            except UsageError as error:  # only the caller's mistake: the driver continues
                 done.set_exception(error)
-            except BaseException as error:  # the one who asked is told, and the driver ends by it
+            except BaseException as error:  # raised in the caller and in the driver, which ends
                 done.set_exception(error)
                 raise
             else:
@@ -49,18 +49,18 @@ class Turns:
 
         with self._lock:
             if not self._running:
-                raise UsageError("the query does not run: start it first")
-            self._waiting.append((done, told))
+                raise UsageError("the query is not running: start it first")
+            self._waiting.append((done, run))
         self._wake()
         done.result()
 
     def run(self) -> None:
-        """Do what waits; if something ends the driver, what comes behind it still waits, for `close`."""
+        """Run the waiting commands; if one ends the driver, those after it stay until `close`."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        for at, (_, turn) in enumerate(waiting):
+        for at, (_, command) in enumerate(waiting):
             try:
-                turn()
+                command()
             except BaseException:
                 with self._lock:
                     self._waiting = waiting[at + 1 :] + self._waiting

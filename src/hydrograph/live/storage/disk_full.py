@@ -1,33 +1,33 @@
-"""A full disk: whoever writes waits until there is room again, and says so; nothing is lost meanwhile."""
+"""Handling of a full disk: writers wait until there is space again, and the status names the pending write."""
 
 from __future__ import annotations
 
 import errno
 import threading
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What the system says of a disk without room; it passes when somebody makes some."""
-_LOOK_EVERY = 0.2
+DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors that pass when space is freed."""
+_RETRY_SECONDS = 0.2
 
 
-class Room:
-    """Who waits for room among the writers of one driver."""
+class DiskFullWait:
+    """Writers of one driver that wait for disk space."""
 
     def __init__(self, stopping: threading.Event) -> None:
-        """Wait for no longer than until somebody wants to stop."""
+        """Wait until there is space or `stopping` is set."""
         self._stopping = stopping
         self._waiting: dict[int, str] = {}
 
-    def wait(self, words: str) -> bool:
-        """Say what can't be written, and wait a moment; return False if that is no use, since all is to stop."""
-        self._waiting[threading.get_ident()] = words
-        return not self._stopping.wait(_LOOK_EVERY)
+    def wait(self, message: str) -> bool:
+        """Register a write that failed and pause before the next attempt; return False if the driver stops."""
+        self._waiting[threading.get_ident()] = message
+        return not self._stopping.wait(_RETRY_SECONDS)
 
-    def found(self) -> None:
-        """Say that what could not be written now stands, or that nobody tries any more."""
+    def finish(self) -> None:
+        """Mark the pending write of this thread as finished or abandoned."""
         self._waiting.pop(threading.get_ident(), None)
 
     @property
     def paused(self) -> str | None:
-        """What waits for room; None if nothing does."""
+        """Message of a write that waits for disk space; None if no write waits."""
         return next(iter([*self._waiting.values()]), None)

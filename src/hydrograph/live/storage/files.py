@@ -1,7 +1,7 @@
-"""The few things that a checkpoint, a log and results do with files, on this machine or wherever a URL points.
+"""Files of a checkpoint, an input log or a results directory, on local disk or behind a URL.
 
-Everything that is written whole appears whole: under another name first, then renamed. What is appended may be torn at
-its end, and is checked line by line by whoever reads it.
+A file written as a whole is atomic: it is written under a temporary name and renamed. An append may be torn at its end;
+readers verify checksums.
 """
 
 from __future__ import annotations
@@ -15,65 +15,75 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from hydrograph.atomic_files import atomic_path
 from hydrograph.errors import RunError, UsageError
-from hydrograph.live.storage.disk_full import FULL, Room
+from hydrograph.live.storage.disk_full import DISK_FULL_ERRORS, DiskFullWait
 from hydrograph.live.storage.object_store import RemoteFiles
 
 _T = TypeVar("_T")
-_OPEN = 2
-"""Files of a directory that stay open to be appended to: indexes and snapshots grow in two copies at once."""
+_OPEN_FILES = 2
+"""Files per directory that stay open for appending: indexes and snapshots are written in two copies."""
 
 
 class Files(Protocol):
-    """Files below one directory; names have `/` between their parts."""
+    """Files below one directory; `/` separates the parts of a name."""
 
     def read(self, name: str, start: int = 0) -> bytes | None:
-        """Return a file from a place on, None if there is none."""
+        """Return the bytes of a file from `start`; None if it does not exist."""
         ...
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a whole file; it appears complete or not at all."""
+        """Write a whole file atomically."""
         ...
 
     def claim(self, name: str, data: bytes) -> bool:
-        """Write a file that is not there yet; return False if it is."""
+        """Create a file exclusively; return False if it exists."""
         ...
 
     def append(self, name: str, at: int, data: bytes) -> None:
-        """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
+        """Truncate a file to `at` bytes and append `data`."""
         ...
 
     def size(self, name: str) -> int | None:
-        """Return how many bytes a file has, None if there is none."""
+        """Return the size of a file in bytes; None if it does not exist."""
         ...
 
     def names(self, directory: str) -> list[str]:
-        """Return the names of the files in a directory, in order, without its own; none if it is not there."""
+        """Return the sorted names of the files in a directory, without hidden ones; none if it does not exist."""
         ...
 
     def move(self, name: str, to: str) -> None:
-        """Give a file another name."""
+        """Rename a file."""
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
+        ...
+
+    def close(self) -> None:
+        """Close open file handles; the files stay usable."""
+        ...
+
+    @property
+    def local_root(self) -> Path | None:
+        """The directory on local disk; None for remote files."""
         ...
 
 
 class LocalFiles:
-    """Files on this machine."""
+    """Files on local disk."""
 
-    def __init__(self, root: Path, *, sync: bool = False, room: Room | None = None) -> None:
-        """Keep files below `root`; `sync` waits until the disk has them, which survives a loss of power too.
+    def __init__(self, root: Path, *, sync: bool = False, disk_full: DiskFullWait | None = None) -> None:
+        """Keep files below `root`; `sync` calls fsync after each write, so that data survives a power loss.
 
-        Where there is no room on the disk, `room` is waited for; without it that is an error like any other.
+        A write to a full disk waits on `disk_full`; without it, it raises RunError.
         """
         self.root = root
         self._sync = sync
-        self._room = room
+        self._disk_full = disk_full
         self._known: set[Path] = set()
         self._open: dict[str, int] = {}
-        """Those that were used last come last."""
+        """File descriptors kept for appending, least recently used first."""
         self._lock = threading.Lock()
 
     def _path(self, name: str) -> Path:
@@ -82,12 +92,12 @@ class LocalFiles:
             made = [each for each in (path.parent, *path.parent.parents) if not each.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
             for each in made:
-                self._named(each)
+                self._sync_parent(each)
             self._known.add(path.parent)
         return path
 
-    def _named(self, path: Path) -> None:
-        """Wait until the disk has the name of something new: it stands in the directory, not in the file."""
+    def _sync_parent(self, path: Path) -> None:
+        """Call fsync on the parent directory, which holds the name of a new file."""
         if self._sync:
             descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -96,7 +106,7 @@ class LocalFiles:
                 os.close(descriptor)
 
     def read(self, name: str, start: int = 0) -> bytes | None:
-        """Return a file from a place on, None if there is none."""
+        """Return the bytes of a file from `start`; None if it does not exist."""
         try:
             with (self.root / name).open("rb") as file:
                 file.seek(start)
@@ -105,24 +115,23 @@ class LocalFiles:
             return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a whole file; it appears complete or not at all."""
+        """Write a whole file atomically."""
 
         def attempt() -> None:
             path = self._path(name)
-            partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-            try:
-                self._put(partial, data, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-                partial.replace(path)
-                self._forget(name)  # what is open under this name is no more
-            except OSError:
-                partial.unlink(missing_ok=True)  # where there is no room it only takes some
-                raise
-            self._named(path)
+            with atomic_path(path) as temporary:
+                descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+                try:
+                    self._write(descriptor, data)
+                finally:
+                    os.close(descriptor)
+            self._close(name)  # an open descriptor still refers to the replaced file
+            self._sync_parent(path)
 
-        self._with_room(name, attempt)
+        self._retry_when_full(name, attempt)
 
     def claim(self, name: str, data: bytes) -> bool:
-        """Write a file that is not there yet; return False if it is."""
+        """Create a file exclusively; return False if it exists."""
 
         def attempt() -> bool:
             path = self._path(name)
@@ -132,22 +141,15 @@ class LocalFiles:
                 return False
             try:
                 self._write(descriptor, data)
-                self._named(path)
+                self._sync_parent(path)
             except OSError:
-                path.unlink()  # claimed, but not said by whom: claimed anew when there is room
+                path.unlink()  # created but incomplete: the next attempt creates it again
                 raise
             finally:
                 os.close(descriptor)
             return True
 
-        return self._with_room(name, attempt)
-
-    def _put(self, path: Path, data: bytes, flags: int) -> None:
-        descriptor = os.open(path, flags, 0o644)
-        try:
-            self._write(descriptor, data)
-        finally:
-            os.close(descriptor)
+        return self._retry_when_full(name, attempt)
 
     def _write(self, descriptor: int, data: bytes) -> None:
         left = memoryview(data)
@@ -156,31 +158,32 @@ class LocalFiles:
         if self._sync:
             os.fsync(descriptor)
 
-    def _with_room(self, name: str, attempt: Callable[[], _T]) -> _T:
-        """Try to write until there is room; raise RunError if it can't be done for another reason."""
+    def _retry_when_full(self, name: str, attempt: Callable[[], _T]) -> _T:
+        """Repeat a write while the disk is full; raise RunError for any other error."""
         try:
             while True:
                 try:
                     return attempt()
                 except OSError as error:
-                    words = f"{self.root / name} can not be written: {os.strerror(error.errno or 0)}"
-                    if self._room is None or error.errno not in FULL or not self._room.wait(words):
-                        raise RunError(f"{words}; nothing is lost, start again when it can") from error
+                    message = f"cannot write {self.root / name}: {os.strerror(error.errno or 0)}"
+                    is_full = error.errno in DISK_FULL_ERRORS
+                    if self._disk_full is None or not is_full or not self._disk_full.wait(message):
+                        raise RunError(f"{message}; no data is lost, restart when it can be written") from error
         finally:
-            if self._room is not None:
-                self._room.found()
+            if self._disk_full is not None:
+                self._disk_full.finish()
 
     def append(self, name: str, at: int, data: bytes) -> None:
-        """Make `data` what follows the first `at` bytes of a file; whatever stood there is gone."""
+        """Truncate a file to `at` bytes and append `data`."""
 
         def attempt() -> None:
-            with self._lock:  # nobody closes what is written to
-                self._append(self._opened(name), name, at, data)
+            with self._lock:  # no other thread closes the descriptor meanwhile
+                self._append(self._descriptor(name), name, at, data)
 
-        self._with_room(name, attempt)
+        self._retry_when_full(name, attempt)
 
-    def _opened(self, name: str) -> int:
-        """Return the handle of a file, which may be new; of its directory no more than some stay open."""
+    def _descriptor(self, name: str) -> int:
+        """Return an open descriptor of a file, creating the file if needed; close the least recently used ones."""
         descriptor = self._open.pop(name, None)
         if descriptor is not None:
             self._open[name] = descriptor
@@ -189,30 +192,32 @@ class LocalFiles:
         new = not path.exists()
         self._open[name] = descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
         beside = [each for each in self._open if PurePosixPath(each).parent == PurePosixPath(name).parent]
-        for each in beside[:-_OPEN]:
+        for each in beside[:-_OPEN_FILES]:
             os.close(self._open.pop(each))
         if new:
-            self._named(path)
+            self._sync_parent(path)
         return descriptor
 
     def _append(self, descriptor: int, name: str, at: int, data: bytes) -> None:
         size = os.fstat(descriptor).st_size
         if size < at:
-            raise RunError(f"{self.root / name} has {size} bytes, expected at least {at}: somebody has changed it")
+            raise RunError(
+                f"{self.root / name} has {size} bytes, expected at least {at}: another program has changed it"
+            )
         if size > at:
             os.ftruncate(descriptor, at)
         os.lseek(descriptor, at, os.SEEK_SET)
         self._write(descriptor, data)
 
     def size(self, name: str) -> int | None:
-        """Return how many bytes a file has, None if there is none."""
+        """Return the size of a file in bytes; None if it does not exist."""
         try:
             return (self.root / name).stat().st_size
         except FileNotFoundError:
             return None
 
     def names(self, directory: str) -> list[str]:
-        """Return the names of the files in a directory, in order, without its own; none if it is not there."""
+        """Return the sorted names of the files in a directory, without hidden ones; none if it does not exist."""
         try:
             found = [path.name for path in (self.root / directory).iterdir()]
         except FileNotFoundError:
@@ -220,35 +225,40 @@ class LocalFiles:
         return sorted(name for name in found if not name.startswith("."))
 
     def move(self, name: str, to: str) -> None:
-        """Give a file another name."""
-        self._forget(name)
-        self._named((self.root / name).replace(self._path(to)))
+        """Rename a file."""
+        self._close(name)
+        self._sync_parent((self.root / name).replace(self._path(to)))
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        self._forget(name)
+        """Remove a file if it exists."""
+        self._close(name)
         (self.root / name).unlink(missing_ok=True)
 
-    def _forget(self, name: str) -> None:
+    def _close(self, name: str) -> None:
         with self._lock:
             descriptor = self._open.pop(name, None)
             if descriptor is not None:
                 os.close(descriptor)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close open file handles; the files stay usable."""
         for name in list(self._open):
-            self._forget(name)
+            self._close(name)
+
+    @property
+    def local_root(self) -> Path | None:
+        """The directory on local disk."""
+        return self.root
 
 
-def files_at(location: str, *, sync: bool = False, room: Room | None = None) -> LocalFiles | RemoteFiles:
-    """Return the files below a directory on this machine, or below a URL that Arrow can open."""
+def files_at(location: str, *, sync: bool = False, disk_full: DiskFullWait | None = None) -> Files:
+    """Return the files below a local directory, or below a URL that Arrow can open."""
     if "://" not in location:
-        return LocalFiles(Path(location), sync=sync, room=room)
+        return LocalFiles(Path(location), sync=sync, disk_full=disk_full)
     try:
         system, root = pafs.FileSystem.from_uri(location)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise UsageError(f"{location} can not be opened: {str(error).splitlines()[0]}") from None
+        raise UsageError(f"cannot open {location}: {str(error).splitlines()[0]}") from None
     if isinstance(system, pafs.LocalFileSystem):
-        return LocalFiles(Path(root), sync=sync, room=room)
+        return LocalFiles(Path(root), sync=sync, disk_full=disk_full)
     return RemoteFiles(system, root)

@@ -1,4 +1,8 @@
-"""Who may write: the driver with the newest lease on a checkpoint (F10: one that was believed dead may wake up)."""
+"""Lease on a checkpoint: only the driver with the newest lease may write.
+
+A driver that was believed dead may wake up while its successor runs. Each driver therefore takes a numbered lease (its
+epoch) and checks it before and after each write; a driver whose lease is no longer the newest is fenced off.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,16 @@ class FencedError(RunError):
 
 
 class Lease:
-    """The right to write to a checkpoint, until somebody takes it."""
+    """Exclusive right to write to a checkpoint, valid until another driver takes it."""
 
     def __init__(self, files: Files) -> None:
-        """Take the lease from whoever has it."""
+        """Take the lease, from its current holder if there is one."""
         self._files = files
         self._lost: str | None = None
-        # Where two drivers can claim the same number, since nothing is done at once there, only one of them is its own.
-        self._said = f"{secrets.token_hex(16)}\n".encode()
+        # Object stores cannot create a file exclusively, so two drivers may write the same number: the token decides.
+        self._token = f"{secrets.token_hex(16)}\n".encode()
         self.epoch = self._newest() + 1
-        while not files.claim(self._name, self._said):
+        while not files.claim(self._name, self._token):
             self.epoch += 1
         for name in files.names(_DIRECTORY)[:-_KEPT]:
             files.remove(f"{_DIRECTORY}/{name}")
@@ -43,11 +47,11 @@ class Lease:
         newest = self._newest()
         if newest != self.epoch:
             self._lost = f"lease {newest}, this one has {self.epoch}"
-        elif self._files.read(self._name) != self._said:
+        elif self._files.read(self._name) != self._token:
             self._lost = f"lease {newest}, at the same time as this one"
         self.check_known()
 
     def check_known(self) -> None:
-        """Raise FencedError if another driver is known to have taken over; a lease never comes back."""
+        """Raise FencedError if an earlier check found another driver; reads no file."""
         if self._lost is not None:
             raise FencedError(f"another driver has taken over this checkpoint ({self._lost}); stopped")
