@@ -1,4 +1,4 @@
-"""AVG of nothing as engines over SQL have it: unbound, where SPARQL says 0."""
+"""AVG over no rows: unbound in engines over SQL, 0 in SPARQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def averages_of_nothing(pattern: Pattern) -> Iterator[Variable]:
 
 
 def with_unbound_averages(pattern: Pattern) -> Pattern:
-    """Return the pattern with `IF(COUNT(x) > 0, AVG(x), error)` wherever it says `AVG(x)` of what may be nothing."""
+    """Return the pattern with `IF(COUNT(x) > 0, AVG(x), error)` in place of each `AVG(x)` that may be over no rows."""
     wanted = frozenset(averages_of_nothing(pattern))
     if not wanted:
         return pattern

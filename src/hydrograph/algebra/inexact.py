@@ -1,4 +1,4 @@
-"""Whether a query brings floats or doubles of its own, where the data has none."""
+"""Detection of queries that produce floats or doubles although the data has none."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hydrograph.algebra.expressions import Aggregate, Expression
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Variable
 
 PatternTerm: TypeAlias = Iri | Literal | Variable
-"""What a triple pattern holds; blank nodes of the query text have become variables named with a leading dot."""
+"""A term of a triple pattern; blank nodes of the query text have become variables named with a leading dot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class TemplateTriple:
-    """One triple of a CONSTRUCT template; `graph` where it stands in a GRAPH block."""
+    """One triple of a CONSTRUCT template; `graph` if it is in a GRAPH block."""
 
     subject: TemplateTerm
     predicate: Iri | Variable
@@ -78,14 +78,14 @@ Form: TypeAlias = Select | Ask | Construct | Describe
 
 @dataclass(frozen=True, slots=True)
 class ContinuousQuery:
-    """A query as its text means it, before any engine's habits (report, tick, t0) are added."""
+    """A query as its text means it, before the profile of an engine (report, tick, t0) is applied."""
 
     form: Form
     pattern: Pattern
     windows: tuple[NamedWindow, ...] = ()
     dataset: Dataset = Dataset()
     operator: StreamOperator | None = None
-    """None where the text says nothing: the profile of the dialect decides."""
+    """None if the text names no operator: the profile of the dialect decides."""
     name: str | None = None
     """The name or IRI given in REGISTER."""
     every: Duration | None = None

@@ -275,7 +275,7 @@ def conjuncts(condition: Expression) -> list[Expression]:
 
 
 def has_exists(expression: Expression) -> bool:
-    """Tell whether EXISTS stands in an expression: it reads every variable in scope, so its place is its meaning."""
+    """Tell whether an expression contains EXISTS, which reads every variable in scope and so must not be moved."""
     return isinstance(expression, Exists) or any(map(has_exists, operands(expression)))
 
 
@@ -291,7 +291,7 @@ def is_volatile(expression: Expression) -> bool:
 
 
 def is_visible(variable: Variable) -> bool:
-    """Tell whether a query text can name `variable`; blank nodes and generated ones it can not."""
+    """Tell whether a query text can name `variable`; it cannot name blank nodes and generated ones."""
     return not variable.name.startswith(".")
 
 

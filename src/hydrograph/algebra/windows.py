@@ -27,7 +27,7 @@ class CountWindow:
 
 @dataclass(frozen=True, slots=True)
 class PastWindow:
-    """What lay between `start` and `end` milliseconds before each report, every `slide` (A5)."""
+    """The elements between `start` and `end` milliseconds before each report, every `slide` (A5)."""
 
     start: Duration
     end: Duration

@@ -1,4 +1,7 @@
-"""What each aggregate adds up, and how its answer is read off the totals (S25)."""
+"""Aggregate functions as accumulators (S25): a value from each row, totals over rows, the answer from the totals.
+
+A new aggregate is a case in `accumulator`; `group` decides over which rows and ranks the totals are taken.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +38,13 @@ _LARGE = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What an aggregate reads of each row."""
+    """Term that an aggregate reads in each row."""
 
     part: PartReader
     missing: Sql
-    """Whether the row has no such term, which is an error to all but COUNT and SAMPLE."""
+    """Test that the row has no such term, which is an error for all but COUNT and SAMPLE."""
     certain: bool = False
-    """Whether no row lacks it."""
+    """True if every row has the term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Accumulator:
 
     @property
     def additive(self) -> bool:
-        """Whether all totals are exact sums, which a sweep can undo."""
+        """True if all totals are exact sums, which a sweep can subtract again."""
         return self.spread is None
 
 

@@ -1,4 +1,7 @@
-"""Extend: one more variable in every row, computed from the others; unbound after an error."""
+"""Assignment: BIND and other expressions that add a variable to every row, and VALUES as static rows (S27).
+
+A variable whose expression fails is unbound.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operators of one compilation share: inputs, names, steps, hidden keys."""
+"""State of one compilation, shared by all operators: inputs, names, steps, hidden keys."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Compilation:
         return parameter(name)
 
     def name(self, purpose: str) -> str:
-        """Return a name for a step that says what it is for."""
+        """Return a fresh step name that ends with its purpose."""
         self._named += 1
         return f"q{self._named - 1}_{purpose}"
 

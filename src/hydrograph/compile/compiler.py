@@ -1,4 +1,8 @@
-"""A query to its program: the solutions of its pattern, the stream operator, and the form of its answers."""
+"""Compiler: a continuous query to a program of SQL steps.
+
+`compile_query` compiles the pattern (`patterns`), applies the stream operator (`r2s`) and builds the answers of the
+query form (`query_forms`).
+"""
 
 from __future__ import annotations
 

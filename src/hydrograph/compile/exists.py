@@ -3,7 +3,7 @@
 Its pattern is asked for each solution with the solution's values put in. Where that is the same as joining the
 pattern's own answers with the solutions, it is done so. Else the distinct values that the pattern can see become a
 relation, the seed, which every leaf of the pattern is joined with; hidden keys keep its rows apart all the way up.
-The values stay bound in the pattern, as SPARQL 1.2 says and pyoxigraph and rdflib do: both sides of a MINUS have them.
+The values stay bound in the pattern, as in SPARQL 1.2, pyoxigraph and rdflib: both sides of a MINUS have them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def join_outer_values(compilation: Compilation, scope: Scope, rows: Relation, ex
 
 @dataclass(frozen=True, slots=True)
 class ExistsCompiler:
-    """How patterns inside expressions are compiled."""
+    """Compiler of the EXISTS patterns inside expressions."""
 
     compilation: Compilation
     compile: PatternCompiler
@@ -269,5 +269,5 @@ def can_join(pattern: Pattern, outer: frozenset[Variable]) -> bool:
 
 
 def _knows(inner: Pattern, expression: Expression, outer: frozenset[Variable]) -> bool:
-    """Tell whether an expression gets the values of outer variables from the pattern it stands over."""
+    """Tell whether an expression gets the values of outer variables from the pattern below it."""
     return mentioned(expression) & outer <= certain(inner)

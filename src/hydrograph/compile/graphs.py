@@ -1,4 +1,4 @@
-"""GRAPH: static named graphs as quads beside a list of their names, so that empty graphs bind the name too."""
+"""Named graphs: static quads beside a list of graph names, so that GRAPH also finds empty graphs."""
 
 from __future__ import annotations
 

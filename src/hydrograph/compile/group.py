@@ -1,4 +1,16 @@
-"""S25: groups at every instant: what they read, what their aggregates add up, and the rows of groups of nothing."""
+"""GROUP BY at every instant (S25).
+
+Totals are computed for segments of ranks, in one of three ways:
+
+- Sweep: each row adds its values at `lo` and subtracts them at `hi`; running sums give the total of every segment. The
+  cost does not depend on how much windows overlap. Counts and sums of integers and decimals are exact, so that they can
+  be subtracted.
+- Rank by rank: sums of doubles are not exact, and a MIN or MAX cannot be subtracted. Rows with such terms are totalled
+  at each rank of their interval.
+- Dyadic cover: MIN and MAX where windows overlap much. The ranks form a binary tree: node i of level j covers the ranks
+  from i * 2^j to (i + 1) * 2^j. An interval is the union of at most two nodes of each level, and a segment finds
+  the rows that are valid in it at the nodes above its first rank. So a row costs the logarithm of its length.
+"""
 
 from __future__ import annotations
 
@@ -175,17 +187,17 @@ class GroupPlan:
 
     @property
     def columns(self) -> list[str]:
-        """What tells groups apart."""
+        """Columns that identify a group."""
         return [*self.hidden, *self.keys]
 
     @property
     def inputs(self) -> list[tuple[str, Sql]]:
-        """What the accumulators take from each row."""
+        """Values that the accumulators take from each row."""
         return [pair for each in self.accumulators for pair in each.inputs]
 
     @property
     def totals(self) -> list[tuple[str, Sql]]:
-        """What is added up, the number of rows first."""
+        """Totals of the accumulators, after the number of rows."""
         rows: tuple[str, Sql] = (PRESENT, exp.Sum(this=sql.col(PRESENT)))
         return [rows, *(pair for each in self.accumulators for pair in each.totals)]
 
@@ -232,11 +244,11 @@ def _zero(name: str, total: Sql) -> Sql:
 
 
 def _spread(rows: exp.Query, inner: Relation, work: GroupPlan) -> exp.Select:
-    """Return the totals on every segment where some can't be undone, or are over distinct terms.
+    """Return the totals on every segment where some cannot be subtracted, or are over distinct terms.
 
-    Every row stands at the points where it begins and ends. Sums are swept as ever; of equal terms each begins where
-    those before it end, so that it counts once. Rows with a term that can't be taken back, such as a double in a sum,
-    stand at every rank in between as well, so that their segments are single ranks and are totalled there alone.
+    Every row is repeated at the points where it begins and ends, and sums are swept between the points. Of equal
+    terms each begins where those before it end, so that a term counts once. A row with a term that cannot be
+    subtracted, such as a double in a sum, is repeated at every rank in between as well: its segments are single ranks.
     """
     validity = inner.validity
     assert isinstance(validity, RankInterval)
@@ -520,10 +532,11 @@ def _by_cover(compilation: Compilation, rows: exp.Query, inner: Relation, work: 
 
 
 def group_input(compilation: Compilation, inner: Relation, work: GroupPlan, scope: Scope) -> tuple[exp.Query, bool]:
-    """Return the input rows, each marked present, and whether SQL itself must give a row for a group of nothing.
+    """Return the input rows, and whether SQL itself must give the row of an empty implicit group (S25).
 
-    Else such a group gets a row that is not present for all it could be asked for: the evaluated ranks, the solutions
-    of an EXISTS around it, the graphs of a GRAPH around it.
+    Each row is marked as present. Without GROUP BY there is one group even over no rows: a row that is not present is
+    added for every key that could be asked for (evaluated ranks, solutions of an enclosing EXISTS, graphs of an
+    enclosing GRAPH).
     """
     names = inner.all_columns()
     rows = sql.from_(sql.select(*[sql.col(name) for name in names], sql.alias(sql.num(1), PRESENT)), inner.name)

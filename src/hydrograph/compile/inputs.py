@@ -1,6 +1,8 @@
-"""How reports are found where they form no grid: what makes an instant, and when an element is seen (S10-S13, S31, A5).
+"""Inputs of a compilation: tables of streams and static graphs, and how windows show their elements.
 
-Records only. `instants` makes steps of them; `hydrograph.windows` is what they are checked against.
+Records only. Where the reports form a grid (S8), a window is its `Grid`. Where they do not, `Timeline` describes which
+instants are reported and `Visibility` when a window shows an element (S10-S13, S31, A5); `report_instants` makes steps
+of both, and `hydrograph.windows` is the specification that they are checked against.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ class TimeVisibility:
 
 
 class CountUnit(Enum):
-    """What a window counts."""
+    """Unit that a count window counts."""
 
     ELEMENTS = "elements"
     TRIPLES = "triples"
@@ -49,7 +51,7 @@ class AllVisibility:
 
 
 Visibility: TypeAlias = TimeVisibility | CountVisibility | AllVisibility
-"""When a window shows an element."""
+"""Rule that decides at which instants a window shows an element."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +68,9 @@ class Timeline:
     bucket: Duration = 1
     """Running sums are taken bucket by bucket of so many milliseconds, because one over all rows would be one task."""
     shared: bool = True
-    """Whether several patterns read what a window shows, so that it is computed once."""
+    """True if several patterns read the same window, so that its content is materialised once."""
     moving: bool = False
-    """Whether `after`, `until` and what windows have counted before are parameters of every run, and not fixed here."""
+    """True if `after`, `until` and earlier counts of windows are parameters of every run, not fixed here."""
 
 
 DOMAIN = "domain"
@@ -84,7 +86,7 @@ CLOSES = "closes"
 
 
 class Deduplication(Enum):
-    """How the arrivals of one triple are made disjoint (S19)."""
+    """Deduplication of the arrivals of one triple: their intervals are made disjoint (S19)."""
 
     NEXT_COLUMN = "next"
     """The stream carries the time of each triple's next arrival: nothing is left to do."""
@@ -93,7 +95,7 @@ class Deduplication(Enum):
     STAMPED = "stamped"
     """The reports form no grid: the program finds them, and the ranks at which the window shows each element."""
     DONE = "done"
-    """The rows come stamped, disjoint, and cut where there are chunks: `lo`, `hi` and `chunk` stand in place of `t`."""
+    """The rows come stamped, disjoint and cut into chunks: they have `lo`, `hi` and `chunk` in place of `t`."""
     NOT_NEEDED = "none"
     """The stream is proven free of repeats within the window."""
 
@@ -111,7 +113,7 @@ class StreamInput:
     """The report rank at which window 0 closes: not 0 where another window of the query closes before it (S31)."""
     deduplication: Deduplication
     visibility: Visibility | None = None
-    """When the window shows an element, where the reports form no grid."""
+    """Visibility of elements in the window, where the reports form no grid."""
     stream_rank: int = 0
     """The stream's place among those of the query, which orders elements of one time."""
 
@@ -126,17 +128,17 @@ class StaticInput:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How rows are cut by time so that recurring keys meet only near each other (S17, A14)."""
+    """Partitioning of rows by time, so that recurring keys are joined only with rows near in time (S17, A14)."""
 
     ranks: int
     """The length of a chunk in ranks: at least four windows, so a row lies in two chunks at most."""
     partitions: int
-    """How many partitions Spark spreads the chunks over."""
+    """Number of Spark partitions for the chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a program may read: the windows of the query by name, and the static graphs."""
+    """Tables that a program may read: the windows of the query by name, and the static graphs."""
 
     windows: Mapping[Iri | None, StreamInput]
     statics: Mapping[Iri | None, StaticInput]
@@ -144,9 +146,9 @@ class Inputs:
     """Hidden keys that the input tables carry already, such as the number of a stream in a test plan."""
     chunking: Chunking | None = None
     broadcast: bool = True
-    """Whether static graphs are small enough to be sent to every task."""
+    """True if static graphs are small enough for a broadcast join."""
     exact_numbers: bool = False
-    """Whether neither data nor query is known to have a float or a double, so that every sum is exact."""
+    """True if neither data nor query has a float or a double, so that every sum is exact."""
     quads: StaticInput | None = None
     """The static named graphs: the columns of a triple and its graph, `g` and `g_id`."""
     graphs: StaticInput | None = None
@@ -160,4 +162,4 @@ class Inputs:
     feeding: tuple[Iri, ...] = ()
     """The windows that feed the default graph, under the names they have in `windows` (A4, A9)."""
     timeline: Timeline | None = None
-    """How the reports are found; None where they form a grid."""
+    """Description of the reports; None where they form a grid."""

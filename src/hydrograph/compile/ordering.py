@@ -1,4 +1,9 @@
-"""S26: ORDER BY, LIMIT and OFFSET at every instant; ties are broken by all columns in the order of terms."""
+"""ORDER BY, LIMIT and OFFSET at every instant (S26), and the total order of terms.
+
+Terms are ordered: unbound, blank nodes, IRIs, then literals: numbers by value, strings by code point, tagged strings,
+booleans, dateTimes, dates and times by their position on the time line (without a zone: as if in UTC), and last all
+others by their text. Ties between rows are broken by all columns in this order.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +76,7 @@ _FIRST = "first"
 
 @dataclass(frozen=True, slots=True)
 class SolutionModifiers:
-    """What stands around a pattern whose solutions have an order: `Slice(Distinct(Project(OrderBy(inner))))`."""
+    """Solution modifiers around a pattern: `Slice(Distinct(Project(OrderBy(inner))))`, each of them optional."""
 
     inner: Pattern
     order: tuple[Order, ...] = ()
@@ -83,7 +88,7 @@ class SolutionModifiers:
 
 
 def solution_modifiers(pattern: Pattern) -> SolutionModifiers:
-    """Take apart what orders and cuts the solutions of a pattern."""
+    """Return the solution modifiers around a pattern, and the pattern inside."""
     found = SolutionModifiers(pattern)
     if isinstance(found.inner, Slice):
         cut = found.inner

@@ -1,4 +1,4 @@
-"""S22-S24: what of a row is matched by another relation, and what is left of it.
+"""Left, semi, anti and mark joins on intervals: OPTIONAL, EXISTS, MINUS and NOT EXISTS (S22-S24).
 
 One left join, one window function, and up to three rows for every pair: the match, the gap before it, and the tail
 behind the last one. So each input is named once, however deep OPTIONALs are nested.
@@ -36,7 +36,7 @@ _ORDINAL, _HIT, MATCH_LO, MATCH_HI, _COVERED, _LAST, PIECE = "n", "hit", "m_lo",
 
 
 class JoinKind(Enum):
-    """What becomes of a row that is matched at some of its instants."""
+    """Kind of join: the pieces of a left row that it emits, given the instants at which the row is matched."""
 
     LEFT = (_MATCH, _GAP, _TAIL)
     """The pairs, and the row itself where there is none (S22)."""
@@ -172,7 +172,10 @@ def match_intervals(
     span: RankInterval,
     added: list[_AddedColumn],
 ) -> exp.Select:
-    """Return every pair with its interval and what earlier pairs of the same left row cover."""
+    """Return every pair with its interval and the end of what earlier pairs of the same left row cover (S22).
+
+    Equal left rows are numbered, so that a match of one does not cover the others (bag semantics).
+    """
     identity = [sql.col(name) for name in row_identity(left)]
     ordinal = sql.window(exp.RowNumber(), identity or [sql.num(0)], [(identity or [sql.num(0)])[0].copy()])
     own = [sql.col(name) for name in left.all_columns()]
@@ -215,7 +218,10 @@ def emit_pieces(
     added: list[_AddedColumn],
     mark: Variable | None,
 ) -> exp.Select:
-    """Return the pieces that are asked for, each with its interval."""
+    """Return the pieces of left rows that `kind` emits, each with its interval (S22-S24).
+
+    A piece is a match, the gap before a match, or the tail behind the last one.
+    """
     emitted = exp.Explode(this=exp.Array(expressions=[sql.num(piece) for piece in sorted(kind.value)]))
     spread = sql.select(exp.Star(), sql.alias(emitted, PIECE)).from_(pieces.subquery("w", copy=False), copy=False)
     starts, ends = sql.col(span.lo), sql.col(span.hi)

@@ -1,4 +1,4 @@
-"""How answers leave a program: row by row for each report, or as a count and a hash for each stretch of reports."""
+"""Queries over the last step of a program: rows of each report, rows by interval, or counts and hashes by interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Patterns to steps: one match over the algebra, each operator in a module that cites its rule."""
+"""Compilation of patterns: one match over the algebra.
+
+A node `X` is compiled by `compile_x` below, which compiles its operands and calls the operator on their rows. The
+operators are in modules of their own, each with the rule that it implements: `scan` (S18, S19), `joins` (S20),
+`set_operators` (S21), `outer_joins` (S22-S24), `group` and `aggregates` (S25), `ordering` (S26) and `property_paths`
+(S26b).
+"""
 
 from __future__ import annotations
 
@@ -66,7 +72,7 @@ _ALL: Parts = frozenset(Part)
 
 
 def compile_pattern(compilation: Compilation, pattern: Pattern, scope: Scope, demand: Demand) -> Relation:
-    """Return the rows of a pattern; `scope` says what its triple patterns read (A9)."""
+    """Return the rows of a pattern; `scope` names the graph that its triple patterns read (A9)."""
     match pattern:
         case Bgp(patterns):
             return compile_bgp(compilation, patterns, scope, demand)
@@ -332,7 +338,7 @@ def compile_extend(
     if reads_clock(plain):
         rows = with_report_columns(compilation, rows)
     rows, plain = extract_quotients(compilation, rows, plain)
-    # As certain as the algebra says: operators above have planned with that.
+    # The algebra decides which variables are certain, because operators above have relied on it.
     sure = never_fails(expression, rows.certain)
     rows = without_report_columns(extend(compilation, rows, variable, plain, certain=sure))
     return project(rows, (*known, variable))

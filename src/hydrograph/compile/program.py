@@ -1,6 +1,6 @@
-"""What the compiler gives: a short program of named steps, each a SQL tree, for both placements.
+"""Program: the output of the compiler, a list of named steps, each a SQL tree, for both placements.
 
-A program, not one SELECT: property paths need a loop that SQL can't say the same way on both targets.
+It is a program and not one SELECT, because property paths need a loop that Spark and DuckDB express differently.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Program:
     predicates: Mapping[int, str] = field(default_factory=dict)
     """The texts of the predicates that patterns over streams name, by id."""
     order: tuple[SortKey, ...] = ()
-    """How the rows of one report are ordered, where the query says so."""
+    """Sort keys of the rows of one report; empty without ORDER BY."""
     instants: str | None = None
     """The step that finds the reports, `r` and `t`; None where they form a grid."""
 
@@ -105,7 +105,7 @@ class Program:
     def query(self, final: exp.Query, tables: Mapping[str, str] | None = None) -> exp.Query:
         """Return one query: the steps that `final` reads as common table expressions.
 
-        `tables` gives the tables in which the rows of steps stand already.
+        `tables` maps steps to the tables that hold their rows already.
         """
         return with_steps(final, {step.name: step for step in self.steps}, tables or {})
 
@@ -136,7 +136,7 @@ def select_all(name: str) -> exp.Select:
 def with_steps(final: exp.Query, steps: Mapping[str, Step], tables: Mapping[str, str]) -> exp.Query:
     """Return `final` with every step it reads, directly or not, before it.
 
-    Steps stand in it as they are, not as copies: whoever changes the tree changes the program.
+    The trees of the steps are shared, not copied: a change of the result changes the program.
     """
     asked = {table.name for table in tables_of(final)}
     needed: dict[str, tuple[exp.Query, set[str]]] = {}
@@ -173,7 +173,7 @@ _TABLELESS = exp.Column, exp.Identifier, exp.Literal, exp.DataType, exp.Placehol
 
 
 def tables_of(query: exp.Query) -> Iterator[exp.Table]:
-    """Give the tables of a query; sqlglot's own walk takes several times as long."""
+    """Yield the tables of a query; sqlglot's own walk takes several times as long."""
     waiting: list[exp.Expr] = [query]
     while waiting:
         node = waiting.pop()
@@ -189,9 +189,10 @@ def tables_of(query: exp.Query) -> Iterator[exp.Table]:
 
 
 def static_steps(program: Program) -> tuple[Let | Materialize, ...]:
-    """Return the static steps that other steps read, in order; a `Let` that only static steps read stands inside them.
+    """Return the steps that read only static data and are read by others, in order (S27).
 
-    A program that is run again and again needs their rows computed once.
+    Their rows do not depend on the streams, so that a program which is run repeatedly computes them once. A `Let` that
+    only static steps read is not listed: it is part of their queries.
     """
     static = {source.name for source in program.statics}
     given = set(program.constants)

@@ -1,4 +1,4 @@
-"""Query layouts: CONSTRUCT and DESCRIBE give triples, ASK one boolean; the stream operator acts on solutions first."""
+"""Query forms: CONSTRUCT and DESCRIBE give triples, ASK one boolean; the stream operator acts on solutions first."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _cell(
             return _Cell(*(value.part(part) for part in (Part.ID, Part.TEXT, Part.KIND)))
         case BlankNode():
             assert label is not None
-            # The label of the query text is told apart by a number, so that no text of a user stands in SQL.
+            # The label of the query text is told apart by a number, so that no text of a user gets into the SQL.
             seed = sql.concat(sql.col(label), sql.text("|"), compilation.constant(term.label))
             digits = sql.call("replace", sql.cast(nodes.TermId(this=seed), "TEXT"), sql.text("-"), sql.text("n"))
             text = sql.concat(sql.text("_:c"), digits)

@@ -1,4 +1,8 @@
-"""rank_expansion."""
+"""Rank expansion: static rows at every evaluated rank, and rows repeated for each rank of their interval.
+
+Operators work on intervals of ranks wherever they can. What depends on a single report, such as NOW() (S28), LIMIT
+(S26) or a random value (A6), needs one row per rank.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ def with_report_columns(compilation: Compilation, rows: Relation) -> Relation:
 
 
 def without_report_columns(rows: Relation) -> Relation:
-    """Return rows that no longer carry what `with_report_columns` has told them."""
+    """Return rows without the columns of `with_report_columns`."""
     if isinstance(rows.validity, RankInterval) and rows.validity.has_report_columns:
         return replace(rows, validity=replace(rows.validity, has_report_columns=False))
     return rows

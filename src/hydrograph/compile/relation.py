@@ -1,7 +1,8 @@
-"""The compiler's value: rows that are solution mappings, each valid at some report instants.
+"""Relation: a step whose rows are solution mappings, each valid at some report instants.
 
-Operators ask the validity for conditions and columns; none of them names `lo` or `hi` itself. So the same operators
-serve rows stamped with ranks today and rows stamped with spans for many queries at once (S43).
+`Validity` is either `Always` (static rows) or a `RankInterval`. Joins and set operators ask it for conditions and
+columns. `scan`, `report_instants`, `output_queries`, `query_forms` and `r2s` write or read the columns `lo` and `hi` by
+name, because they create intervals or turn them into reports.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from hydrograph.rdf.vocab import XSD
 
 
 class Part(Enum):
-    """What a plan may know of a term; each is a column of its own, there only if something reads it."""
+    """Part of a term. Each part is a column of its own, and only the parts that something reads are carried."""
 
     ID = "id"
     TEXT = "text"
@@ -33,7 +34,7 @@ class Part(Enum):
 
 Parts: TypeAlias = frozenset[Part]
 Demand: TypeAlias = Mapping[Variable, Parts]
-"""What the reader of a relation needs of each variable; variables that are not named are not needed at all."""
+"""Parts of each variable that the reader of a relation needs; it does not need variables that are not listed."""
 
 _TYPES = {Part.ID: "BIGINT", Part.TEXT: "TEXT", Part.KIND: "TINYINT", Part.NUMBER: "DOUBLE", Part.DECIMAL: sql.DECIMAL}
 
@@ -60,7 +61,7 @@ class NumberLayout:
     """A computed number whose type the data decides: its kind, a double for floats and doubles, else a decimal."""
 
     exact: bool = False
-    """Whether it is known to be an integer or a decimal."""
+    """True if it is known to be an integer or a decimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class GeneralLayout:
 
 
 TermLayout: TypeAlias = EncodedLayout | IntegerLayout | NumberLayout | BooleanLayout | StringLayout | GeneralLayout
-"""How a term stands in columns; `layout_columns` names them, `layout_types` types them, `part_of` reads any part of it.
+"""Columns that hold a term: `layout_columns` names them, `layout_types` types them, `part_of` reads any part.
 
 A term is unbound where its columns are NULL: every part is NULL then.
 """
@@ -101,9 +102,9 @@ class RankInterval:
     lo: str = "lo"
     hi: str = "hi"
     instants: str | None = None
-    """The step that says which instant a rank is; None where the reports form a grid."""
+    """The step that maps ranks to instants; None where the reports form a grid."""
     has_report_columns: bool = False
-    """Whether the rows carry what that step says, as `report_t` and `report_name`, see `slices.by_rank`."""
+    """True if the rows carry the columns `report_t` and `report_name` of that step, see `rank_expansion`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -204,7 +205,7 @@ class Relation:
 
 
 def layout_columns(stem: str, layout: TermLayout) -> list[str]:
-    """Return the columns in which a term of this layout stands."""
+    """Return the columns that hold a term of this layout."""
     return [stem + suffix for suffix in layout_types(layout)]
 
 
@@ -243,7 +244,7 @@ def _suffix(part: Part) -> str:
 
 
 def part_of(layout: TermLayout, stem: str, part: Part, table: str | None = None) -> Sql:
-    """Return a part of a term, computed where it does not stand in a column."""
+    """Return a part of a term, computed if no column holds it."""
     match layout:
         case EncodedLayout(parts):
             assert part in parts, f"{part} of {stem} was not asked for"
@@ -368,7 +369,7 @@ def _literal(lexical: Sql, datatype: str) -> Sql:
 
 
 def prune_parts(relation: Relation, demand: Demand) -> Relation:
-    """Return the relation without the columns nobody reads any more."""
+    """Return the relation without the parts that no later operator reads."""
     layouts: dict[Variable, TermLayout] = {}
     for variable, layout in relation.layouts.items():
         parts = demand.get(variable, frozenset())
@@ -386,5 +387,5 @@ def project(relation: Relation, kept: tuple[Variable, ...]) -> Relation:
 
 
 def select_columns(relation: Relation) -> list[Sql]:
-    """Return all columns of a relation for a SELECT, which can't be without any."""
+    """Return all columns of a relation for a SELECT, which must have at least one."""
     return [sql.col(name) for name in relation.all_columns()] or [sql.alias(sql.num(1), "one")]

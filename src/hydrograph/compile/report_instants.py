@@ -67,9 +67,9 @@ class InstantSteps:
         return name
 
     def visibilities(self, window: StreamInput) -> tuple[str, tuple[str, ...]]:
-        """Return the step that says when each element enters the window and leaves it, and what names an element.
+        """Return the step with the instants at which each element enters and leaves the window, and its key columns.
 
-        An element may be there once for each of its triples: whoever groups need not make it one before.
+        An element may occur once for each of its triples; the steps that group remove the repeats.
         """
         match window.visibility:
             case TimeVisibility() as timed:

@@ -1,4 +1,8 @@
-"""S2R: triple patterns over encoded events, as rows stamped with report ranks and made disjoint (S8, S18, S19)."""
+"""Scans of triple patterns: the matches in a static graph or in a window (S2R).
+
+Matches in a window are stamped with the report ranks `[lo, hi)` at which the window shows them (S8, S18), and the
+intervals of equal triples are made disjoint (S19).
+"""
 
 from __future__ import annotations
 
@@ -212,10 +216,10 @@ def _matches(pattern: TriplePattern) -> list[Sql]:
 def _terms(
     compilation: Compilation, pattern: TriplePattern, demand: Demand
 ) -> tuple[list[Sql], dict[Variable, TermLayout]]:
-    """Return the columns of the pattern's variables that somebody reads, and their layouts."""
+    """Return the columns of the pattern's variables that `demand` asks for, and their layouts."""
     columns: list[Sql] = []
     layouts: dict[Variable, TermLayout] = {}
-    # The object comes first: where a variable stands in several positions, only the object's columns know its kind.
+    # The object comes first: where a variable has several positions, only the object's columns know its kind.
     for position, term in (("o", pattern.object), ("s", pattern.subject), ("p", pattern.predicate)):
         if not isinstance(term, Variable) or term in layouts:
             continue

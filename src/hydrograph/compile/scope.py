@@ -1,4 +1,4 @@
-"""What a pattern sees around it: the graph its triple patterns read, and the solutions an EXISTS is asked for."""
+"""Scope of a pattern: the graph that its triple patterns read, and the outer solutions of an EXISTS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Source: TypeAlias = StreamInput | StaticInput | NamedGraph | NamedGraphs | Merge
 
 
 def default_source(inputs: Inputs) -> Source:
-    """Return what patterns outside of all blocks read: static data, and windows that feed the default graph (A9)."""
+    """Return what patterns outside all blocks read: static data, and windows that feed the default graph (A9)."""
     static = inputs.statics.get(None)
     streams = tuple(inputs.windows[name] for name in inputs.feeding)
     if not streams:
@@ -30,10 +30,10 @@ def default_source(inputs: Inputs) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a pattern stands.
+    """Surroundings of a pattern.
 
     `seed` holds the solutions for which the pattern of an EXISTS is asked: its hidden keys are carried by every row
-    inside, and the variables in `seen` are replaced by their values there, as the definition's substitution says.
+    inside, and the variables in `seen` are replaced by their values there, as the definition of substitution requires.
     """
 
     source: Source

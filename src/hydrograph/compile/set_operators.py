@@ -1,4 +1,8 @@
-"""S21: DISTINCT makes the intervals of equal rows disjoint; SQL's DISTINCT on intervals would not."""
+"""DISTINCT and UNION.
+
+DISTINCT makes the intervals of equal rows disjoint (S21); SQL's DISTINCT would only remove equal intervals. UNION
+brings both sides to the same columns.
+"""
 
 from __future__ import annotations
 

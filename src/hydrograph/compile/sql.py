@@ -1,7 +1,7 @@
-"""Small constructors for SQL trees, and the few nodes that Spark and DuckDB spell differently.
+"""Constructors of SQL trees.
 
-Trees are built, never parsed or transpiled: transpiling drops the safety of safe operators.
-No text of a user ever stands in a tree: terms are ids, constants of a text are parameters.
+Trees are built, never parsed or transpiled: transpiling loses the NULL-on-error behaviour of safe operators.
+No text of a user gets into a tree: terms are ids, and constant texts are parameters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nodes of expressions that Spark and DuckDB spell differently."""
+"""SQL nodes that Spark and DuckDB spell differently: each has a printer in `printers.spark` and `printers.duckdb`."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class SinglePrecision(exp.Expression):
 
 
 class TermSuffix(exp.Expression):
-    """What follows the last quote of a literal's canonical text: nothing, `@tag` or `^^<datatype>`."""
+    """Suffix of a literal's canonical text behind its last quote: nothing, `@tag` or `^^<datatype>`."""
 
     arg_types = {"this": True}
 
 
 class Matches(exp.Expression):
-    """Whether a translated regular expression is found in a text; `flags` is `i` or empty.
+    """Test that a translated regular expression matches a part of a text; `flags` is `i` or empty.
 
     One that is not `safe` is a kernel for Spark, because Java could backtrack without end.
     """
@@ -113,7 +113,7 @@ class HexNumber(exp.Expression):
 
 
 class IsNan(exp.Expression):
-    """Whether a double is not a number; NULL for NULL."""
+    """Test that a double is NaN; NULL for NULL."""
 
     arg_types = {"this": True}
 
@@ -239,13 +239,13 @@ class SafeSum(exp.Expression):
 
 
 class DecimalHead(exp.Expression):
-    """How many times 10^10 lies in a DECIMAL(38,18), toward zero, as BIGINT."""
+    """Quotient of a DECIMAL(38,18) and 10^10, rounded toward zero, as BIGINT."""
 
     arg_types = {"this": True}
 
 
 class DecimalTail(exp.Expression):
-    """What `DecimalHead` leaves of a DECIMAL(38,18)."""
+    """Remainder of a DECIMAL(38,18) and 10^10, see `DecimalHead`."""
 
     arg_types = {"this": True}
 

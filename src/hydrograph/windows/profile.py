@@ -1,14 +1,14 @@
-"""What an engine adds to a query's text: report, tick, t0, alignment and output habits, as data (section 9, A2, A3)."""
+"""Semantic profiles: what an engine adds to a query's text (report, tick, t0, alignment, output), as data (A2, A3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, get_args, get_type_hints
 
-from hydrograph.algebra.averages import with_unbound_averages
+from hydrograph.algebra.empty_averages import with_unbound_averages
 from hydrograph.algebra.nodes import Pattern
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
 from hydrograph.algebra.windows import TimeWindow, WindowDefinition
@@ -19,11 +19,9 @@ from hydrograph.windows.scope import Align
 from hydrograph.windows.stream import Element
 from hydrograph.windows.tick import Tick
 
-Value = TypeVar("Value")
-
 
 class Origin(StrEnum):
-    """Where t0 lies if nobody gives it (S9, A2)."""
+    """Position of t0 where none is given (S9, A2)."""
 
     EPOCH = "epoch"
     REGISTRATION = "registration"
@@ -31,8 +29,8 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
-    """Parts of a profile that are to be other than its own; None keeps a part."""
+class ProfileOverrides:
+    """Parts that replace those of a profile; None keeps a part. Options and checkpoints take their list from here."""
 
     report: When | None = None
     every: Duration | None = None
@@ -48,6 +46,35 @@ class Habits:
     emit_empty: bool | None = None
     keep_slide: bool | None = None
     zero_average: bool | None = None
+
+    @classmethod
+    def types(cls) -> dict[str, Callable[[Any], Any]]:
+        """Return the type of each part."""
+        return {name: get_args(hint)[0] for name, hint in get_type_hints(cls).items()}
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> ProfileOverrides:
+        """Return overrides from plain values, as options and stored queries have them.
+
+        >>> ProfileOverrides.from_values({"tick": "tuple", "expiry": None}).tick
+        <Tick.TUPLE: 'tuple'>
+        """
+        types = cls.types()
+        return cls(**{name: types[name](value) for name, value in values.items() if value is not None})
+
+    def values(self) -> dict[str, Any]:
+        """Return the parts that are given."""
+        return {name: value for name in self.types() if (value := getattr(self, name)) is not None}
+
+
+_REPORT_PARTS = {
+    "report": "when",
+    "every": "period",
+    "expiry": "expiry",
+    "non_empty": "non_empty",
+    "multi": "multi",
+}
+"""Overrides that belong to the report policy, with their names there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,62 +93,47 @@ class Profile:
     r2s_set: bool = False
     """True takes set differences for Istream and Dstream (S29)."""
     emit_empty: bool = True
-    """False says nothing where an answer is empty (S14)."""
+    """False leaves out reports whose answer is empty (S14)."""
     keep_slide: bool = True
     """False ignores the slide of time windows: they slide continuously (S10)."""
     zero_average: bool = True
-    """False leaves AVG of nothing unbound, which SPARQL says is 0 (S25)."""
+    """False leaves AVG over no rows unbound; SPARQL defines it as 0 (S25)."""
 
     def start(self, elements: Iterable[Element], t0: Instant | None = None) -> Instant:
-        """Return the t0 of a replay: the one given, else as the origin says (A2).
+        """Return the t0 of a replay: the one given, else by its origin (A2).
 
         Registration has no meaning in replay, so it is the first event in canonical order; 0 if there is none.
         """
         return self.start_at(min((element.t for element in elements), default=None)) if t0 is None else t0
 
     def start_at(self, first: Instant | None) -> Instant:
-        """Return t0 as the origin says, given the time of the first event."""
+        """Return the t0 of the origin, given the time of the first event."""
         if self.origin is Origin.EPOCH or first is None:
             return 0
         return first - first % self.origin_floor
 
     def of(self, query: ContinuousQuery) -> Profile:
-        """Return the profile with what the text of a query says itself: its stream operator, and its period (S13)."""
+        """Return the profile with the settings in the text of a query: its stream operator and its period (S13)."""
         operator = self.operator if query.operator is None else query.operator
         if query.every is None:
             return replace(self, operator=operator)
         report = replace(self.report, when=When.PERIODIC, period=query.every, expiry=False)
         return replace(self, operator=operator, report=report)
 
-    def changed(self, habits: Habits) -> Profile:
-        """Return the profile with some parts changed.
+    def with_overrides(self, overrides: ProfileOverrides) -> Profile:
+        """Return the profile with some parts replaced.
 
-        >>> CSPARQL.changed(Habits(tick=Tick.TUPLE)).tick, CSPARQL.changed(Habits()) is CSPARQL
+        >>> overrides = ProfileOverrides(tick=Tick.TUPLE)
+        >>> CSPARQL.with_overrides(overrides).tick, CSPARQL.with_overrides(ProfileOverrides()) is CSPARQL
         (<Tick.TUPLE: 'tuple'>, True)
         """
-        if habits == Habits():
+        parts = overrides.values()
+        if not parts:
             return self
-        report = replace(
-            self.report,
-            when=_given(habits.report, self.report.when if habits.every is None else When.PERIODIC),
-            period=_given(habits.every, self.report.period),
-            expiry=_given(habits.expiry, self.report.expiry),
-            non_empty=_given(habits.non_empty, self.report.non_empty),
-            multi=_given(habits.multi, self.report.multi),
-        )
-        return replace(
-            self,
-            name=f"{self.name}, changed",
-            report=report,
-            tick=_given(habits.tick, self.tick),
-            origin=_given(habits.origin, self.origin),
-            align=_given(habits.align, self.align),
-            operator=_given(habits.operator, self.operator),
-            r2s_set=_given(habits.r2s_set, self.r2s_set),
-            emit_empty=_given(habits.emit_empty, self.emit_empty),
-            keep_slide=_given(habits.keep_slide, self.keep_slide),
-            zero_average=_given(habits.zero_average, self.zero_average),
-        )
+        if overrides.every is not None:
+            parts.setdefault("report", When.PERIODIC)
+        report = {_REPORT_PARTS[name]: parts.pop(name) for name in _REPORT_PARTS if name in parts}
+        return replace(self, name=f"{self.name}, changed", report=replace(self.report, **report), **parts)
 
     def reading(self, pattern: Pattern) -> Pattern:
         """Return a pattern as this profile reads it."""
@@ -132,10 +144,6 @@ class Profile:
         if isinstance(definition, TimeWindow) and not self.keep_slide:
             return replace(definition, slide=None)
         return definition
-
-
-def _given(value: Value | None, otherwise: Value) -> Value:
-    return otherwise if value is None else value
 
 
 RSPQL = Profile(name="rspql")
@@ -176,7 +184,7 @@ ORACLES: Mapping[str, Profile] = MappingProxyType(
         )
     }
 )
-"""What oracles of other testbeds expect, which is the habit of no engine."""
+"""Profiles that oracles of other testbeds expect, and no engine has."""
 
 
 def preset(name: str) -> Profile:

@@ -17,7 +17,7 @@ def rstream(_previous: Counter[Row], current: Counter[Row]) -> Counter[Row]:
 
 
 def istream(previous: Counter[Row], current: Counter[Row]) -> Counter[Row]:
-    """Return what has come: the bag difference keeps duplicates.
+    """Return the added rows: the bag difference keeps duplicates.
 
     >>> istream(Counter("a"), Counter("aab"))
     Counter({'a': 1, 'b': 1})

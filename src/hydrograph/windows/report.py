@@ -17,7 +17,7 @@ from hydrograph.windows.tick import Moment, Tick, border, entry
 
 
 class When(StrEnum):
-    """What makes an instant reported."""
+    """Event that makes an instant reported."""
 
     WINDOW_CLOSE = "window-close"
     CONTENT_CHANGE = "content-change"
@@ -78,7 +78,7 @@ def content_at(windowed: WindowedStream, moment: Moment, policy: Policy, tick: T
 
 
 def domain_tick(windows: Iterable[WindowedStream], tick: Tick) -> Tick:
-    """Return the tick in force: count windows live on single arrivals, whatever the profile says (S11, A5)."""
+    """Return the tick in force: count windows live on single arrivals, whatever the profile (S11, A5)."""
     return Tick.TUPLE if any(isinstance(windowed.definition, CountWindow) for windowed in windows) else tick
 
 

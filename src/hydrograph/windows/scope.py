@@ -14,7 +14,7 @@ from hydrograph.temporal import Duration, Instant, Interval
 
 
 class Align(StrEnum):
-    """What lies at t0 (S6): the opening of the first window, or one slide before the first close."""
+    """Alignment at t0 (S6): t0 is the opening of the first window, or one slide before the first close."""
 
     OPEN = "open"
     CLOSE = "close"

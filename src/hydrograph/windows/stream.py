@@ -13,7 +13,7 @@ from hydrograph.rdf.terms import Triple
 from hydrograph.temporal import Duration, Instant
 
 Graph: TypeAlias = frozenset[Triple]
-"""What a query sees at an instant: a set of triples, each there once (S3)."""
+"""A graph that a query sees at an instant: a set of triples (S3)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from hydrograph.windows.stream import Element
 
 
 class Tick(StrEnum):
-    """Whether the events of one time enter together, or one after the other."""
+    """Granularity of time: events of one time enter together, or one after the other."""
 
     TIME = "time"
     TUPLE = "tuple"

@@ -1,4 +1,4 @@
-"""Where an expression is evaluated: the rows, texts of the query, the instant, seeds of what looks random (A6)."""
+"""Evaluation context of an expression: its rows, the report instant, and the seeds of random values (A6)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BITS = 52
 
 @dataclass(frozen=True, slots=True)
 class EvaluationContext:
-    """The surroundings of one expression."""
+    """Context in which one expression is evaluated."""
 
     relation: Relation
     parameters: Parameters
@@ -54,8 +54,8 @@ class EvaluationContext:
     def _row_text(self) -> Sql:
         """Return a text that differs where rows differ, the same in both targets and whatever is asked of the rows.
 
-        Chunks are no part of a row. Terms stand in it by their ids, which whoever draws has asked for; other parts are
-        there or not as somebody else reads them.
+        Chunks are not part of a row. Terms are represented by their ids, which the demand of a random value always
+        includes; which other parts are present depends on other operators.
         """
         relation = self.relation
         cells = [sql.cast(sql.col(key), "TEXT") for key in relation.keys if key != "chunk"]

@@ -44,13 +44,13 @@ _EPOCH = 719_469 + _CYCLES * _CYCLE_DAYS
 
 @dataclass(frozen=True, slots=True)
 class DateTimeFields:
-    """The parts of the lexical form of a dateTime, or of a date; `local` is what stands before its zone."""
+    """The parts of the lexical form of a dateTime, or of a date; `local` is the text before its zone."""
 
     lexical: Sql
     local: Sql
 
     def t_position(self) -> Sql:
-        """Return where the T stands that ends the date; after the end of `local` if there is none."""
+        """Return the position of the T that ends the date; behind the end of `local` if there is none."""
         return sql.call("instr", sql.concat(self.local.copy(), sql.text("T")), sql.text("T"))
 
     def _from(self, offset: int, length: int | None = 2) -> Sql:
@@ -298,7 +298,7 @@ def _written(value: Value) -> Sql:
 
 def _length(text: Sql) -> Sql:
     """Return months and seconds of a duration; one that does not fit its type is NULL."""
-    # The letter M stands for months before the T and for minutes after it.
+    # The letter M means months before the T and minutes after it.
     years, months = _amount(text, "([0-9]+)Y"), _amount(text, "P([0-9]+Y)?([0-9]+)M", group=2)
     whole = sql.multiply(_amount(text, "([0-9]+)D"), sql.num(SECONDS_PER_DAY))
     whole = sql.add(whole, sql.multiply(_amount(text, "([0-9]+)H"), sql.num(3_600)))

@@ -1,4 +1,4 @@
-"""What an expression reads of each variable, and whether it reads the clock."""
+"""Demand of an expression: the parts of each variable that it reads, and whether it reads the clock."""
 
 from __future__ import annotations
 

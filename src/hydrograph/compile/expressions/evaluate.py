@@ -1,4 +1,8 @@
-"""Expressions whose values are kept: BIND, SELECT expressions, keys of groups, arguments of aggregates, sort keys."""
+"""Evaluation of expressions: conditions of FILTER, values, and the columns that keep a value.
+
+`condition` gives an effective boolean value, `value_of` a value of which operators read parts, and `evaluate` the
+columns for BIND, SELECT expressions, group keys, arguments of aggregates and sort keys.
+"""
 
 from __future__ import annotations
 

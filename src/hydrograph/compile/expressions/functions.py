@@ -87,7 +87,7 @@ def call(function: str | Iri, arguments: Sequence[Value], context: EvaluationCon
         case "BNODE", (label,):
             text = strings.string(label, strings.SIMPLE)
             return numbers.NOTHING if text is None else context.blank_node(text)
-        case "BNODE", (label, solution):  # no query says this, see `with_shared_labels`
+        case "BNODE", (label, solution):  # made by `share_blank_node_labels` only
             text, named = strings.string(label, strings.SIMPLE), strings.string(solution, strings.SIMPLE)
             return numbers.NOTHING if text is None or named is None else context.blank_node(text, named)
         case "REGEX", (value, pattern, *rest):

@@ -23,7 +23,7 @@ def lexical(text: Sql) -> Sql:
 
 
 def quoted(text: Sql) -> Sql:
-    """Return what stands between the quotes of a canonical simple string; escapes are left as they are."""
+    """Return the text between the quotes of a canonical simple string; escapes are left as they are."""
     return _inner(text.copy(), sql.num(2))
 
 

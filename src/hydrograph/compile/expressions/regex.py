@@ -44,7 +44,7 @@ class TranslatedPattern:
     text: str
     ignore_case: bool
     safe: bool
-    """Whether an engine that backtracks needs no more than quadratic time for it."""
+    """True if a backtracking engine needs at most quadratic time for it."""
 
 
 def is_plain(pattern: str) -> bool:

@@ -48,7 +48,7 @@ LITERALS: Kinds = ANY - RESOURCES
 
 
 class Value:
-    """What an expression gives in each row."""
+    """Value of an expression in each row."""
 
     kinds: Kinds
 
@@ -124,7 +124,7 @@ class TermValue(Value):
     parts: Callable[[Part], Sql]
     kinds: Kinds = ANY
     stored: bool = False
-    """Whether the id stands in a column, so that it is the cheapest way to tell two terms apart."""
+    """True if a column holds the id, which is then the cheapest way to compare two terms."""
 
     def part(self, part: Part) -> Sql:
         """Return a part of the term."""
@@ -272,7 +272,7 @@ class NumberValue(Value):
     decimal: Sql | None
     number: Sql | None
     whole: Sql | None = None
-    """A struct of `kind`, `dec` and `num`, of which the other three are the fields; None where each stands alone."""
+    """A struct whose fields `kind`, `dec` and `num` are the other three; None if they are separate expressions."""
 
     @classmethod
     def of(cls, kinds: Kinds, whole: Sql) -> NumberValue:

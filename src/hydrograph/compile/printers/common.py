@@ -1,4 +1,4 @@
-"""What the printers of both targets share."""
+"""Printers that both targets share."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _column(self: Any, node: exp.Column) -> str:
 
 
 def _select(self: Any, node: exp.Select) -> str:
-    """Print SELECT as it stands.
+    """Print SELECT without the preprocessing of sqlglot.
 
     sqlglot would first look through everything below each SELECT for what a dialect lacks, such as ANY or QUALIFY,
     and say it in other words. Our trees hold none of it, and with many steps that takes longer than all the rest.
