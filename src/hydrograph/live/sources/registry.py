@@ -1,38 +1,34 @@
-"""The sources by the form of their URLs: one line each."""
+"""Kinds of live sources by the form of their URLs: one line each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from hydrograph.errors import UsageError
-from hydrograph.live.sources import push, results, socket, stdin
-from hydrograph.live.sources.directory import directory_source as directory
-from hydrograph.live.sources.source import Given, Source
-from hydrograph.live.storage.files import Files
+from hydrograph.live.sources.directory.source import DirectorySource
+from hydrograph.live.sources.push import PushSource
+from hydrograph.live.sources.results import ResultsSource
+from hydrograph.live.sources.socket import SocketSource
+from hydrograph.live.sources.source import PartitionLocator, PartitionReader, Source, SourceSpec
+from hydrograph.live.sources.stdin import StandardInputSource
+from hydrograph.live.storage.files import Files, files_at
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.event_time import EventTime
-from hydrograph.streams.registry import ENDINGS
+from hydrograph.streams.format_registry import ENDINGS
 
-Open = Callable[[Given], Source]
-
-SOURCES: tuple[tuple[Callable[[str], bool], Open, str], ...] = (
-    (lambda url: url == "-", stdin.open_source, "- (standard input)"),
-    (lambda url: url.startswith("tcp://"), socket.open_source, "tcp://host:port"),
-    (lambda url: url.startswith("push:"), push.open_source, "push: (filled by a program)"),
-    (lambda url: url.startswith("results:"), results.open_source, "results:DIRECTORY (of another query)"),
-    (lambda url: "://" not in url or url.startswith("file://"), directory.open_source, "a directory"),
+SOURCES: tuple[tuple[Callable[[str], bool], Callable[[SourceSpec], Source], str], ...] = (
+    (lambda url: url == "-", StandardInputSource, "- (standard input)"),
+    (lambda url: url.startswith("tcp://"), SocketSource, "tcp://host:port"),
+    (lambda url: url.startswith("push:"), PushSource, "push: (filled by a program)"),
+    (lambda url: url.startswith("results:"), ResultsSource, "results:DIRECTORY (of another query)"),
+    (lambda url: "://" not in url or url.startswith("file://"), DirectorySource, "a directory"),
 )
+"""Test of the URL, class, and wording in messages; the first that matches is taken."""
 
 
-def open_source(
-    stream: Iri, location: str, log: Files, *, partition: int = 0, shared: bool = False, bad: str = "skip"
-) -> Source:
-    """Return the source at a URL; options follow behind `?`: format, time, and those of the source.
-
-    `shared` says that the stream has other partitions.
-    """
+def make_source(stream: Iri, location: str, *, bad: str = "skip") -> Source:
+    """Return the source at a URL; options follow `?`: format, time, and those of the kind of source."""
     url, _, query = location.partition("?")
     try:
         options = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
@@ -42,19 +38,29 @@ def open_source(
     if format_ is not None and format_ not in ENDINGS:
         raise UsageError(f"no format named {format_!r}; formats: {', '.join(ENDINGS)}")
     times = EventTime.read(options.pop("time", None))
-    given = Given(
-        stream=stream,
-        url=url,
-        partition=partition,
-        shared=shared or partition > 0,
-        format=format_,
-        times=times,
-        log=log,
-        bad=bad,
-        options=options,
+    return _of_kind(
+        SourceSpec(stream=stream, url=url, format=format_, times=times, bad=bad, options=tuple(options.items()))
     )
-    for fits, opened, _ in SOURCES:
-        if fits(url):
-            return opened(replace(given))
-    known = ", ".join(name for _, _, name in SOURCES)
-    raise UsageError(f"no source for {url}; sources: {known}")
+
+
+def _of_kind(spec: SourceSpec) -> Source:
+    for matches, kind, _ in SOURCES:
+        if matches(spec.url):
+            return kind(spec)
+    raise UsageError(f"no source for {spec.url}; sources: {', '.join(name for _, _, name in SOURCES)}")
+
+
+def reopen(locator: PartitionLocator) -> PartitionReader:
+    """Open a partition for reading, in any process."""
+    return _of_kind(locator.source).open(locator.spec(files_at(locator.log)))
+
+
+def open_partition(
+    stream: Iri, location: str, log: Files, *, key: str = "", number: int = 0, shared: bool = False, bad: str = "skip"
+) -> PartitionReader:
+    """Open one listed partition of the source at a URL, with the files for its log."""
+    source = make_source(stream, location, bad=bad)
+    if key not in (listed := source.list_partitions()):
+        raise UsageError(f"{location} has no partition {key!r}; partitions: {', '.join(map(repr, listed))}")
+    locator = PartitionLocator(source.spec, key, number, shared or number > 0)
+    return source.open(locator.spec(log))

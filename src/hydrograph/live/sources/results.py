@@ -10,25 +10,25 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
 from hydrograph.errors import DataError
-from hydrograph.live.results.segments import SEGMENTS, segments, taken_over
-from hydrograph.live.sources.decoder import PARTITION_BITS
-from hydrograph.live.sources.directory.poll_thread import Watcher
-from hydrograph.live.sources.source import Chunk, Given, Wake
-from hydrograph.live.step.records import TornError
-from hydrograph.live.step.units import read_line
+from hydrograph.live.results.segments import SEGMENTS, decode_unit, list_segments, newest_boundary
+from hydrograph.live.sources.directory.poll import PollThread
+from hydrograph.live.sources.source import PartitionReader, PartitionSpec, SinglePartitionSource, Wake
 from hydrograph.live.storage.files import Files, files_at
+from hydrograph.live.storage.framing import TornError
+from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.streams.formats.tnt import Row, batch
-from hydrograph.streams.schema import EVENTS
+from hydrograph.streams.schema import EVENTS, Row, encode_events
 
+_PREFIX = "results:"
 _POLL = 0.05
 """Seconds between two looks at the results."""
 _KEPT = 10_000
@@ -37,9 +37,18 @@ _KEPT_CHARACTERS = 64 * 1024 * 1024
 """How long they are together at most: as long as a segment."""
 
 
-def open_source(given: Given) -> ResultsSource:
-    """Return the results of another query as a source."""
-    return ResultsSource(given, files_at(given.url.removeprefix("results:")))
+class ResultsSource(SinglePartitionSource):
+    """The results directory of another live query."""
+
+    @property
+    def location(self) -> str:
+        """The URL with an absolute path."""
+        place = self.spec.url.removeprefix(_PREFIX)
+        return f"{_PREFIX}{place if '://' in place else Path(place).resolve()}"
+
+    def open(self, partition: PartitionSpec) -> ResultsPartition:
+        """Return the reader."""
+        return ResultsPartition(partition, files_at(partition.url.removeprefix(_PREFIX)))
 
 
 @dataclass(slots=True)
@@ -52,33 +61,34 @@ class _Part:
 
 
 @dataclass(slots=True)
-class ResultsSource:
+class ResultsPartition(PartitionReader):
     """The units of another query."""
 
-    given: Given
+    partition: PartitionSpec
     results: Files
+    divisible = True
     _driver: str | None = field(init=False, default=None)
     """The number of the driver that writes them."""
     _parts: dict[str, _Part] = field(init=False, default_factory=dict)
     _recent: deque[tuple[int, str]] = field(init=False, default_factory=deque)
     _length: int = field(init=False, default=0)
     """How many characters are kept."""
-    _watcher: Watcher | None = field(init=False, default=None)
+    _watcher: PollThread | None = field(init=False, default=None)
 
-    def open(self, lease: Lease, known: int) -> None:  # noqa: ARG002 - nothing is written
+    def resume(self, lease: Lease, known: int) -> None:  # noqa: ARG002 - nothing is written
         """Raise DataError if there are fewer units than were read once."""
         self._check(known)
 
     def _check(self, wanted: int) -> None:
         if self._count < wanted and self.end() < wanted:
             raise DataError(
-                f"{self.given.url} has {self._count} units, expected {wanted}: bring the segments back, or try again "
-                "when the other query has started again"
+                f"{self.partition.url} has {self._count} units, expected {wanted}: bring the segments back, or try "
+                "again when the other query has started again"
             )
 
     def start(self, wake: Wake) -> None:
         """Look for new units from now on."""
-        self._watcher = Watcher(f"source {self.given.url}", _POLL)
+        self._watcher = PollThread(f"source {self.partition.url}", _POLL)
         self._watcher.start(wake)
 
     def stop(self) -> None:
@@ -92,13 +102,13 @@ class ResultsSource:
 
     def end(self) -> int:
         """Return how many units there are; while the other query recovers they may be fewer for a moment."""
-        newest, taken = taken_over(self.results)
+        newest, taken = newest_boundary(self.results)
         driver = newest.partition("-")[0]
         if driver != self._driver:  # what was written before it may have moved to its segments
             self._driver, self._parts = driver, {}
             self._recent.clear()
             self._length = 0
-        for name in segments(self.results):
+        for name in list_segments(self.results):
             if name >= newest or name in taken:
                 self._follow(name, None if name >= newest else taken[name])
         return self._count
@@ -129,16 +139,16 @@ class ResultsSource:
     def _units(self, name: str, start: int, length: int | None) -> Iterator[tuple[str | None, int]]:
         """Return the units of a segment from a place on, None for those of other queries, and the places behind."""
         data = self.results.read(f"{SEGMENTS}/{name}", start) or b""
-        wanted, at = self.given.options.get("query"), start
+        wanted, at = self.partition.option("query") or None, start
         for line in data[: None if length is None else length - start].splitlines(keepends=True):
             try:
-                key, text = read_line(line)
+                key, text = decode_unit(line)
             except (TornError, ValueError):  # just being written
                 return
             at += len(line)
             yield text if wanted in (None, key.query) else None, at
 
-    def finished(self) -> bool:
+    def has_ended(self) -> bool:
         """Return False: the other query may be started again."""
         return False
 
@@ -152,7 +162,7 @@ class ResultsSource:
         self._check(end)
         for number, text in self._texts(start, end):
             rows = self._rows(number, json.loads(text))
-            events = pa.Table.from_batches([batch(rows)]) if rows else EVENTS.empty_table()
+            events = pa.Table.from_batches([encode_events(rows)]) if rows else EVENTS.empty_table()
             yield Chunk(events, number, number + 1)
 
     def _texts(self, start: int, end: int) -> Iterator[tuple[int, str]]:
@@ -167,7 +177,7 @@ class ResultsSource:
         yield from recent
 
     def _rows(self, number: int, unit: dict[str, object]) -> list[Row]:
-        seq = (self.given.partition << PARTITION_BITS) + number + 1
+        seq = self.partition.first_seq + number + 1
         t, found = unit["t"], unit["rows"]
         assert isinstance(t, int)
         assert isinstance(found, list)
@@ -175,9 +185,9 @@ class ResultsSource:
         for row in found:
             if not {"subject", "predicate", "object"} <= set(row):
                 raise DataError(
-                    f"{self.given.url}: expected the triples of a CONSTRUCT, got the columns {', '.join(row)}"
+                    f"{self.partition.url}: expected the triples of a CONSTRUCT, got the columns {', '.join(row)}"
                 )
-            s, p, o = (_text(row[name], self.given.salt, seq) for name in ("subject", "predicate", "object"))
+            s, p, o = (_text(row[name], self.partition.salt, seq) for name in ("subject", "predicate", "object"))
             rows.append((t, seq, s, p, o))
         return rows
 

@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 from xxhash import xxh64_intdigest
 
 from hydrograph.errors import DataError
-from hydrograph.rdf.nquads import parse_term, shortened, term_text
+from hydrograph.rdf.nquads import parse_term, shorten, term_text
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.streams.formats.tnt import NOTEWORTHY, check_limits
-from hydrograph.streams.schema import EVENTS
+from hydrograph.streams.schema import EVENTS, NOTEWORTHY, check_limits
 
 _NEEDED = ("t", "seq", "s", "p", "o", "s_id", "p_id", "o_id", "o_kind")
 _IRI = r'<[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>"{}|^`\\]*>'
@@ -26,7 +25,7 @@ _FIRST = {"s": ("<", "_"), "p": ("<",), "o": ("<", "_", '"')}
 _EXPECTED = {"s": "an IRI or a blank node", "p": "an IRI", "o": "an IRI, a blank node or a literal"}
 
 
-def checked(events: pa.Table) -> pa.Table:
+def check_rows(events: pa.Table) -> pa.Table:
     """Return the rows in the encoded schema; raise DataError that says which row, from 1, can't be one, and why."""
     absent = [name for name in EVENTS.names if name not in events.schema.names]
     if absent:
@@ -53,7 +52,7 @@ def _check_terms(events: pa.Table, name: str) -> None:
 
     def fail(number: int, words: str) -> None:
         row = int(np.flatnonzero(places == number)[0])
-        raise DataError(f"row {row + 1}: expected {words}, got {shortened(texts[number].as_py())} as {name!r}")
+        raise DataError(f"row {row + 1}: expected {words}, got {shorten(texts[number].as_py())} as {name!r}")
 
     for number in np.flatnonzero(_doubtful(texts, name)).tolist():
         if (words := _complaint(texts[number].as_py(), name)) is not None:
@@ -84,4 +83,4 @@ def _complaint(text: str, name: str) -> str | None:
         check_limits(*(text if name == each else "<a:>" for each in ("s", "p", "o")))
     except DataError as error:
         return f"{_EXPECTED[name]} ({error})"
-    return None if canonical == text else f"the canonical text {shortened(canonical)}"
+    return None if canonical == text else f"the canonical text {shorten(canonical)}"

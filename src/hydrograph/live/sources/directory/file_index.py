@@ -14,8 +14,8 @@ from typing import Any
 
 from hydrograph.errors import DataError
 from hydrograph.live.sources.directory.sequence_numbers import Numbering
-from hydrograph.live.step.records import TornError, framed, unframed
 from hydrograph.live.storage.files import Files
+from hydrograph.live.storage.framing import TornError, frame, unframe
 from hydrograph.live.storage.lease import Lease
 
 _INDEX = "index"
@@ -27,7 +27,7 @@ Entry = str | dict[str, Any]
 
 
 @dataclass(slots=True)
-class Index:
+class FileIndex:
     """The files of a directory, as the last driver that wrote them down knows them."""
 
     log: Files
@@ -66,7 +66,7 @@ class Index:
         self.numbering = self.numbering or numbering
         entries: list[Entry] = [{"bits": self.numbering.bits, "recorded": self.numbering.recorded}, *self.names]
         entries += [_unreadable(number, reason) for number, reason in sorted(self.unreadable.items())]
-        data = b"".join(framed(json.dumps(each)) for each in (len(entries), *entries))
+        data = b"".join(frame(json.dumps(each)) for each in (len(entries), *entries))
         for copy in _COPIES:
             self.log.write(_copy(lease.epoch, copy), data)
         self._lease, self._epoch, self._length = lease, lease.epoch, len(data)
@@ -90,14 +90,14 @@ class Index:
         """Write down that a file can't be read, and why; it stays so whatever becomes of the file."""
         entry = _unreadable(number, reason)
         if self._lease is None:
-            self.log.claim(_note(self._epoch, number), framed(json.dumps(entry)))
+            self.log.claim(_note(self._epoch, number), frame(json.dumps(entry)))
         else:
             self._append([entry])
         self.unreadable[number] = reason
 
     def _append(self, entries: Sequence[Entry]) -> None:
         assert self._lease is not None, "the index is opened before it is written"
-        data = b"".join(framed(json.dumps(entry)) for entry in entries)
+        data = b"".join(frame(json.dumps(entry)) for entry in entries)
         for copy in _COPIES:
             self.log.append(_copy(self._lease.epoch, copy), self._length, data)
         self._length += len(data)
@@ -133,7 +133,7 @@ def _found_notes(log: Files, epoch: int) -> Iterator[tuple[int, str]]:
         of, _, number = name.partition(".")
         if int(of) == epoch:
             try:
-                entry = json.loads(unframed(log.read(f"{_NOTES}/{name}") or b""))
+                entry = json.loads(unframe(log.read(f"{_NOTES}/{name}") or b""))
             except TornError:  # that there is a note says enough
                 entry = _unreadable(int(number), "its note is torn")
             yield int(number), entry["reason"]
@@ -148,7 +148,7 @@ def _read_copy(data: bytes) -> list[Any]:
     found: list[Any] = []
     for line in data.splitlines(keepends=True):
         try:
-            found.append(json.loads(unframed(line)))
+            found.append(json.loads(unframe(line)))
         except TornError:  # whoever wrote it died over it, before any of these files was read
             break
     return found if found and len(found) > int(found[0]) else []

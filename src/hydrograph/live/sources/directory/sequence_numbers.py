@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.errors import DataError
-from hydrograph.live.sources.decoder import PARTITION_BITS
+from hydrograph.live.sources.source import PARTITION_BITS
 from hydrograph.rdf.encoding import skolem, term_id
-from hydrograph.streams.formats.tnt import FILE_BITS
+from hydrograph.streams.schema import FILE_BITS
 
 _SHARED_BITS = 28
 _SEQ_BITS = 63
@@ -44,7 +44,7 @@ class Numbering:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileNumbers:
     """Where a file stands: what is added to the numbers of its elements, and how many these may be."""
 
     base: int
@@ -54,7 +54,7 @@ class Place:
     """Whether other files have numbers in the same place, so that those of elements can't be given anew."""
 
     @classmethod
-    def of(cls, numbering: Numbering, partition: int, file: int, salt: str) -> Place:
+    def of(cls, numbering: Numbering, partition: int, file: int, salt: str) -> FileNumbers:
         """Return the place of a file in a partition."""
         base = partition << PARTITION_BITS
         if numbering.recorded:
@@ -63,7 +63,7 @@ class Place:
         return cls(base + (file << numbering.bits), 1 << numbering.bits, salt)
 
 
-def placed(events: pa.Table, place: Place) -> pa.Table:
+def number_rows(events: pa.Table, place: FileNumbers) -> pa.Table:
     """Return the rows of a file with the numbers and blank nodes of its place; raise DataError if they do not fit.
 
     Elements keep their numbers in the file; where these are too large, as in a file cut from a larger record, they are
@@ -91,7 +91,7 @@ def placed(events: pa.Table, place: Place) -> pa.Table:
     return _with(events, "seq", pa.array(new, pa.int64()))
 
 
-def _rescoped(events: pa.Table, name: str, old: np.ndarray, new: np.ndarray, place: Place) -> pa.Table:
+def _rescoped(events: pa.Table, name: str, old: np.ndarray, new: np.ndarray, place: FileNumbers) -> pa.Table:
     """Return rows in which the blank nodes of a column are named after the new numbers of their elements."""
     mask = pc.starts_with(events.column(name), "_:").combine_chunks()
     at = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
@@ -104,7 +104,7 @@ def _rescoped(events: pa.Table, name: str, old: np.ndarray, new: np.ndarray, pla
     return _with(events, f"{name}_id", pc.replace_with_mask(events.column(f"{name}_id"), mask, ids))
 
 
-def _named(text: str, old: int, new: int, place: Place) -> str:
+def _named(text: str, old: int, new: int, place: FileNumbers) -> str:
     found = _OWN.fullmatch(text)
     if found is not None and int(found[1]) == old:
         return skolem(place.salt, new, found[2])

@@ -14,11 +14,11 @@ import pytest
 from hydrograph import api
 from hydrograph.errors import DataError, UsageError
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.source import Source
-from hydrograph.live.step.units import Unit
-from hydrograph.live.storage.append_log import AppendLog
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.source import PartitionReader
+from hydrograph.live.step.records import ResultUnit
 from hydrograph.live.storage.files import LocalFiles
+from hydrograph.live.storage.input_log import InputLog
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.streams.sources import events_as_arrow, open_stream
@@ -35,7 +35,7 @@ def replayed(file: Path) -> list[str]:
 
 
 def lived(url: str, checkpoint: Path, work: Callable[[], None] = lambda: None) -> list[str]:
-    units: list[Unit] = []
+    units: list[ResultUnit] = []
     live = api.query(QUERY).live({STREAM: url}, checkpoint=checkpoint, on_unit=units.append)
     live.start()
     work()
@@ -43,13 +43,13 @@ def lived(url: str, checkpoint: Path, work: Callable[[], None] = lambda: None) -
     return [unit.text for unit in units]
 
 
-def rows_of(source: Source) -> pa.Table:
+def rows_of(source: PartitionReader) -> pa.Table:
     return pa.concat_tables([chunk.events for chunk in source.read(0, source.end())])
 
 
-def opened(directory: Path, log: LocalFiles, known: int = 0) -> Source:
-    source = open_source(Iri(STREAM), str(directory), log)
-    source.open(Lease(log), known)
+def opened(directory: Path, log: LocalFiles, known: int = 0) -> PartitionReader:
+    source = open_partition(Iri(STREAM), str(directory), log)
+    source.resume(Lease(log), known)
     return source
 
 
@@ -94,7 +94,7 @@ def test_a_socket_that_is_cut_loses_nothing(tmp_path: Path, lines: list[str]) ->
                     connection.sendall(data[at : at + 100])
 
     threading.Thread(target=serve, daemon=True).start()
-    units: list[Unit] = []
+    units: list[ResultUnit] = []
     live = api.query(QUERY).start(
         {STREAM: f"tcp://127.0.0.1:{port}"}, checkpoint=tmp_path / "checkpoint", on_unit=units.append, idle=1.0
     )
@@ -189,7 +189,7 @@ def test_the_triples_of_a_query_are_the_stream_of_another(tmp_path: Path) -> Non
     second = api.query(f"{count} {{ WINDOW <urn:w> {{ ?s ?p ?o }} }} GROUP BY ?p")
     with second.over(str(stream), placement="local") as run:
         expected = [report.json("query") for report in run.reports()]
-    units: list[Unit] = []
+    units: list[ResultUnit] = []
     live = second.start(
         {STREAM: f"results:{directory}"}, checkpoint=tmp_path / "second", on_unit=units.append, idle=0.3
     )
@@ -200,9 +200,9 @@ def test_the_triples_of_a_query_are_the_stream_of_another(tmp_path: Path) -> Non
     assert [unit.text for unit in units] == expected
 
 
-def again_at(directory: Path) -> AppendLog:
+def again_at(directory: Path) -> InputLog:
     files = LocalFiles(directory)
-    return AppendLog(files, "log", Lease(files))
+    return InputLog(files, "log", Lease(files))
 
 
 def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
     file.write_text("".join(LINES))
     table = events_as_arrow(open_stream(str(file), name=STREAM)).read_all()
     files = LocalFiles(tmp_path / "log")
-    log = AppendLog(files, "log", Lease(files))
+    log = InputLog(files, "log", Lease(files))
     ends = [log.append(table.slice(at, 6), at + 6, rejected=at) for at in range(0, 36, 6)]
     again = again_at(tmp_path / "log")
     assert (again.end, again.number) == (ends[-1], 36)
@@ -244,13 +244,13 @@ def test_the_log_is_read_again_and_cut_where_it_is_torn(tmp_path: Path) -> None:
 )
 def test_wrong_urls_are_refused(tmp_path: Path, url: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        open_source(Iri(STREAM), url, LocalFiles(tmp_path))
+        open_partition(Iri(STREAM), url, LocalFiles(tmp_path))
 
 
 def test_standard_input_that_is_closed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(UsageError, match="standard input is closed"):
-        open_source(Iri(STREAM), "-", LocalFiles(tmp_path))
+        open_partition(Iri(STREAM), "-", LocalFiles(tmp_path))
 
 
 def test_no_thread_is_left_behind_a_directory(tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ import pytest
 
 from hydrograph.errors import DataError
 from hydrograph.live.results import sink
+from hydrograph.live.results.segments import BOUNDARY
 from hydrograph.live.results.sink import SegmentSink
 from hydrograph.live.sources import results
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.results import ResultsSource
-from hydrograph.live.step.records import framed
-from hydrograph.live.step.units import units_of
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.results import ResultsPartition
+from hydrograph.live.step.records import make_units
+from hydrograph.live.storage.framing import frame
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.reports import Report
@@ -42,18 +43,18 @@ class Writer:
         name = f"segments/{self.epoch:08d}-000000.seg"
         for t in times:
             row = {name: {"type": "uri", "value": f"urn:{t}"} for name in ("subject", "predicate", "object")}
-            line = framed(f'["{query}", 1, 0, {t}, 0]\t{{"t": {t}, "rows": [{str(row).replace(chr(39), chr(34))}]}}')
+            line = frame(f'["{query}", 1, 0, {t}, 0]\t{{"t": {t}, "rows": [{str(row).replace(chr(39), chr(34))}]}}')
             self.files.append(name, len(self.files.data.get(name, b"")), line)
 
 
-def source(files: MemoryFiles, url: str = "results:x") -> ResultsSource:
-    found = open_source(Iri("urn:stream"), url, MemoryFiles())
-    assert isinstance(found, ResultsSource)
+def source(files: MemoryFiles, url: str = "results:x") -> ResultsPartition:
+    found = open_partition(Iri("urn:stream"), url, MemoryFiles())
+    assert isinstance(found, ResultsPartition)
     found.results = files
     return found
 
 
-def times(found: ResultsSource, start: int, end: int) -> list[int]:
+def times(found: ResultsPartition, start: int, end: int) -> list[int]:
     return [t for chunk in found.read(start, end) for t in chunk.events["t"].to_pylist()]
 
 
@@ -112,23 +113,24 @@ def test_units_keep_their_numbers_when_another_driver_takes_over() -> None:
     assert times(followed, 0, 6) == [1, 2, 3, 4, 5, 7]
     assert times(source(files), 2, 6) == [3, 4, 5, 7]
     fresh = source(files)
-    fresh.open(Lease(MemoryFiles()), 6)
+    fresh.resume(Lease(MemoryFiles()), 6)
     with pytest.raises(DataError, match="has 6 units, expected 7"):
-        fresh.open(Lease(MemoryFiles()), 7)
+        fresh.resume(Lease(MemoryFiles()), 7)
 
 
 def test_results_are_not_read_again_when_their_driver_names_segments_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink, "_SEGMENT", 1)
+    monkeypatch.setattr(sink, "SEGMENT_BYTES", 1)
     monkeypatch.setattr(sink, "_NAMED", 3)
     files = CountingFiles()
     out = SegmentSink(files, 1)
     out.resume({})
     followed = source(files)
     for t in range(1, 60):
-        out.write(units_of("q", 1, [Report(t, t, t, ("a",), ())]))
+        out.write(make_units("q", 1, [Report(t, t, t, ("a",), ())]))
         assert followed.end() == t
     assert len(files.names("segments")) > 60
-    assert files.bytes_read < 3 * sum(map(len, files.data.values())) + 60 * len(files.data[f"segments/{out._since}"])
+    boundary = max(name for name in files.names("segments") if name.endswith(BOUNDARY))
+    assert files.bytes_read < 3 * sum(map(len, files.data.values())) + 60 * len(files.data[f"segments/{boundary}"])
     assert source(files).end() == 59
 
 

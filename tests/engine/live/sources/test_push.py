@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from hydrograph import api
 from hydrograph.errors import DataError, UsageError
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.push_stream import LiveStream
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.validate_rows import checked
+from hydrograph.live.sources.logged import LoggedPartition
+from hydrograph.live.sources.push import LiveStream
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.validate_rows import check_rows
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.encoding import term_id
 from hydrograph.rdf.nquads import parse_term, term_text
 from hydrograph.rdf.terms import Iri, Literal, Triple
-from hydrograph.streams.formats.tnt import Row, batch
-from hydrograph.streams.schema import EVENTS
+from hydrograph.streams.schema import EVENTS, Row, encode_events
 
 STREAM = "urn:stream"
 QUERY = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 1s STEP 1s] { WINDOW <urn:w> { ?s ?p ?o } }"
@@ -33,9 +32,9 @@ QUERY = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 1s STEP 1s] 
 @pytest.fixture
 def stream(tmp_path: Path) -> Iterator[LiveStream]:
     log = LocalFiles(tmp_path / "log")
-    source = open_source(Iri(STREAM), "push:", log)
-    assert isinstance(source, LoggedSource)
-    source.open(Lease(log), 0)
+    source = open_partition(Iri(STREAM), "push:", log)
+    assert isinstance(source, LoggedPartition)
+    source.resume(Lease(log), 0)
     source.start(lambda: None)
     yield LiveStream(STREAM, source)
     source.stop()
@@ -47,7 +46,7 @@ def logged(stream: LiveStream) -> list[tuple[int, str]]:
 
 
 def table(*rows: Row) -> pa.Table:
-    return pa.Table.from_batches([batch([*rows])])
+    return pa.Table.from_batches([encode_events([*rows])])
 
 
 GOOD = table((100, 1, "<urn:a>", "<urn:p>", "<urn:b>"), (100, 1, "_:b", "<urn:p>", '"5"@en'))
@@ -111,7 +110,7 @@ def test_a_text_is_taken_where_it_is_the_canonical_one_of_a_term(text: str) -> N
     except DataError:
         canonical = False
     try:
-        checked(changed("o", text))
+        check_rows(changed("o", text))
         taken = True
     except DataError:
         taken = False

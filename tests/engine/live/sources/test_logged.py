@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,27 +17,28 @@ import pyarrow as pa
 import pytest
 
 from hydrograph import api
-from hydrograph.cli.follow import with_options
+from hydrograph.cli.options import with_options
 from hydrograph.errors import DataError, UsageError
-from hydrograph.live.sources.feed import Feed
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.push_stream import LiveStream
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.step.units import Unit
+from hydrograph.live.sources.decoder import Feed
+from hydrograph.live.sources.logged import LoggedPartition
+from hydrograph.live.sources.push import LiveStream
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.step.records import ResultUnit
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams import datasets
-from hydrograph.streams.elements import Element
+from hydrograph.streams import graph_elements as datasets
+from hydrograph.streams.elements import StreamElement
 from hydrograph.streams.event_time import GENERATED, EventTime
-from hydrograph.streams.registry import FORMATS, format_named
+from hydrograph.streams.format_registry import FORMATS, format_named
+from tests.support.waiting import until
 
 STREAM = "urn:stream"
 ELEMENTS = [
-    Element(t, 500 * t, ((f"<urn:s{t}>", "<urn:p>", "_:b"), ("_:b", "<urn:q>", f'"{t} \\u00e4\\n"@en')))
+    StreamElement(t, 500 * t, ((f"<urn:s{t}>", "<urn:p>", "_:b"), ("_:b", "<urn:q>", f'"{t} \\u00e4\\n"@en')))
     for t in range(1, 9)
 ]
-SINGLE = [Element(t, 500 * t, ((f"<urn:s{t}>", "<urn:p>", f"<urn:o{t}>"),)) for t in range(1, 9)]
+SINGLE = [StreamElement(t, 500 * t, ((f"<urn:s{t}>", "<urn:p>", f"<urn:o{t}>"),)) for t in range(1, 9)]
 STREAMED = [each.name for each in FORMATS if not each.one_each]
 GOES_ON = {"nquads", "trig", "messages"}
 """Formats in which an element ends where the next one begins."""
@@ -45,11 +46,11 @@ AT_ONCE = {"jsonld"}
 """Formats of one document, of which a parser tells nothing before it has all of it."""
 
 
-def elements(name: str) -> list[Element]:
+def elements(name: str) -> list[StreamElement]:
     return SINGLE if format_named(name).only_triples else ELEMENTS
 
 
-def text(name: str, given: list[Element]) -> bytes:
+def text(name: str, given: list[StreamElement]) -> bytes:
     out = io.BytesIO()
     write = format_named(name).write
     assert write is not None
@@ -66,11 +67,11 @@ def parts(name: str) -> list[bytes]:
 
 
 @contextmanager
-def received(tmp_path: Path, url: str, bad: str = "fail") -> Iterator[LoggedSource]:
+def received(tmp_path: Path, url: str, bad: str = "fail") -> Iterator[LoggedPartition]:
     log = LocalFiles(tmp_path / "log")
-    source = open_source(Iri(STREAM), url, log, bad=bad)
-    assert isinstance(source, LoggedSource)
-    source.open(Lease(log), 0)
+    source = open_partition(Iri(STREAM), url, log, bad=bad)
+    assert isinstance(source, LoggedPartition)
+    source.resume(Lease(log), 0)
     source.start(lambda: None)
     try:
         yield source
@@ -78,24 +79,17 @@ def received(tmp_path: Path, url: str, bad: str = "fail") -> Iterator[LoggedSour
         source.stop()
 
 
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.005)
-
-
-def rows(source: LoggedSource) -> list[tuple[int, str, str]]:
+def rows(source: LoggedPartition) -> list[tuple[int, str, str]]:
     tables = [chunk.events for chunk in source.read(0, source.end()) if chunk.events.num_rows]
     found = pa.concat_tables(tables).to_pylist() if tables else []
     return [(row["t"], row["p"], row["o"].partition("x")[0] if row["o"][0] == "_" else row["o"]) for row in found]
 
 
-def times(source: LoggedSource) -> list[int]:
+def times(source: LoggedPartition) -> list[int]:
     return sorted({t for t, _, _ in rows(source)})
 
 
-def rejected(source: LoggedSource) -> int:
+def rejected(source: LoggedPartition) -> int:
     return sum(chunk.rejected for chunk in source.read(0, source.end()))
 
 
@@ -126,7 +120,7 @@ def test_elements_are_logged_when_they_have_come(name: str, tmp_path: Path, serv
             there = 0 if name in AT_ONCE else number - 1 if name in GOES_ON else number
             until(lambda: len(times(source)) >= there)  # noqa: B023 - called in this round
         connection.close()
-        until(source.finished)
+        until(source.has_ended)
         assert times(source) == [element.t for element in given]
         assert len(rows(source)) == sum(len(element.triples) for element in given)
         assert rejected(source) == 0
@@ -202,7 +196,7 @@ def test_what_can_not_be_understood_ends_a_connection_and_not_the_query(tmp_path
         again, _ = server.accept()
         again.sendall(text("trig", ELEMENTS[2:]))
         again.close()
-        until(source.finished)
+        until(source.has_ended)
         assert (times(source), rejected(source)) == ([500 * t for t in range(1, 9)], 1)
         connection.close()
 
@@ -227,10 +221,10 @@ def test_standard_input_has_any_format(name: str, tmp_path: Path, monkeypatch: p
             for part in most:
                 out.write(part)
             until(lambda: len(times(source)) >= len(most) - 1)
-            assert not source.finished()
+            assert not source.has_ended()
             out.write(last)
             out.close()
-            until(source.finished)
+            until(source.has_ended)
             assert times(source) == [element.t for element in ELEMENTS]
 
 
@@ -273,7 +267,7 @@ def test_what_is_known_of_graphs_does_not_grow_with_them(tmp_path: Path, monkeyp
                 (kept,) = made
                 assert max(len(kept.numbers), len(kept.waiting)) <= 20
                 assert len(kept.known) <= 40
-            until(source.finished)
+            until(source.has_ended)
             assert times(source) == [*range(1000)]
             assert rejected(source) == 100
 
@@ -310,8 +304,8 @@ def test_a_program_sends_timed_n_triples_too(tmp_path: Path) -> None:
 
 
 def test_files_alone_are_no_stream(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="bit by bit"):
-        open_source(Iri(STREAM), "push:?format=parquet", LocalFiles(tmp_path))
+    with pytest.raises(UsageError, match="can be streamed"):
+        open_partition(Iri(STREAM), "push:?format=parquet", LocalFiles(tmp_path))
 
 
 def test_sent_documents_are_answered(tmp_path: Path) -> None:
@@ -320,7 +314,7 @@ def test_sent_documents_are_answered(tmp_path: Path) -> None:
     )
     answers = []
     for name in ("trig", "jsonld", "nquads"):
-        units: list[Unit] = []
+        units: list[ResultUnit] = []
         live = api.query(query).start(
             {STREAM: f"push:?format={name}"}, checkpoint=tmp_path / name, on_unit=units.append
         )
@@ -335,7 +329,7 @@ def test_sent_documents_are_answered(tmp_path: Path) -> None:
 
 def test_a_feed_hands_on_what_its_listener_raises() -> None:
     reading, writing = os.pipe()
-    feed = Feed(reading, threading.Event())
+    feed = Feed(reading, lambda: False)
 
     def fail() -> None:
         raise DataError("no")

@@ -16,16 +16,16 @@ from hydrograph.errors import DataError, HydrographError, RunError
 from hydrograph.live.checkpoint.snapshot_log import SnapshotLog
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.source import Source
-from hydrograph.live.step.snapshot import NOTHING
-from hydrograph.live.storage import append_log as logs
-from hydrograph.live.storage.append_log import AppendLog, log_end, read_log
+from hydrograph.live.sources.logged import LoggedPartition
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.source import PartitionReader
+from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT
+from hydrograph.live.storage import input_log as logs
 from hydrograph.live.storage.files import Files, LocalFiles
+from hydrograph.live.storage.input_log import InputLog, log_end, read_log
 from hydrograph.live.storage.lease import FencedError, Lease
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.formats.tnt import batch
+from hydrograph.streams.schema import encode_events
 from tests.support.live_faults import DAMAGES, DeadError, MemoryFiles
 
 STREAM = "urn:stream"
@@ -33,7 +33,7 @@ QUERY = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 1s STEP 1s] 
 
 
 def row(number: int) -> pa.Table:
-    return pa.Table.from_batches([batch([(number, number, "<urn:s>", "<urn:p>", f"<urn:o{number}>")])])
+    return pa.Table.from_batches([encode_events([(number, number, "<urn:s>", "<urn:p>", f"<urn:o{number}>")])])
 
 
 def times(files: Files, start: int = 0) -> list[int]:
@@ -48,20 +48,20 @@ def damaged(files: MemoryFiles, name: str, damage: str) -> None:
         files.data[name] = changed
 
 
-def pushed(files: Files, lease: Lease, known: int = 0) -> LoggedSource:
-    source = open_source(Iri(STREAM), "push:", files)
-    assert isinstance(source, LoggedSource)
-    source.open(lease, known)
+def pushed(files: Files, lease: Lease, known: int = 0) -> LoggedPartition:
+    source = open_partition(Iri(STREAM), "push:", files)
+    assert isinstance(source, LoggedPartition)
+    source.resume(lease, known)
     return source
 
 
 def test_a_driver_that_slept_writes_beside_its_successor() -> None:
     files, acknowledged = MemoryFiles(), []
-    older = AppendLog(files, "log", Lease(files))
+    older = InputLog(files, "log", Lease(files))
     for number in range(1, 4):
         older.append(row(number), number)
         acknowledged.append(number)
-    newer = AppendLog(files, "log", Lease(files), older.end)
+    newer = InputLog(files, "log", Lease(files), older.end)
     assert (newer.end, newer.number) == (older.end, 3)
     for number in (4, 5):
         newer.append(row(number), number)
@@ -71,7 +71,7 @@ def test_a_driver_that_slept_writes_beside_its_successor() -> None:
         with pytest.raises(FencedError):
             older.forget(older.end)
     assert times(files) == acknowledged
-    third = AppendLog(files, "log", Lease(files), newer.end)
+    third = InputLog(files, "log", Lease(files), newer.end)
     assert (third.end, third.number) == (newer.end, 5)
     assert [chunk.end for chunk in third.read(0, third.end)][-1] == third.end
     assert times(files) == acknowledged
@@ -92,13 +92,13 @@ class SlowLease(Lease):
 
 def test_what_is_written_before_another_takes_over_is_found_and_after_it_not_acknowledged() -> None:
     files = MemoryFiles()
-    successors: list[AppendLog] = []
+    successors: list[InputLog] = []
 
     def take_over() -> None:
         if not successors:
-            successors.append(AppendLog(files, "log", Lease(files)))
+            successors.append(InputLog(files, "log", Lease(files)))
 
-    older = AppendLog(files, "log", SlowLease(files, take_over))
+    older = InputLog(files, "log", SlowLease(files, take_over))
     with pytest.raises(FencedError):  # written, but somebody has taken over since: it may be there or not, and is
         older.append(row(1), 1)
     assert times(files) == [1]
@@ -107,34 +107,34 @@ def test_what_is_written_before_another_takes_over_is_found_and_after_it_not_ack
 
 
 def test_only_what_lies_before_and_belongs_to_older_drivers_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "_SEGMENT", 1)
+    monkeypatch.setattr(logs, "SEGMENT_BYTES", 1)
     files = MemoryFiles()
     for start in (1, 4):
-        log = AppendLog(files, "log", Lease(files))
+        log = InputLog(files, "log", Lease(files))
         ends = [log.append(row(number), number) for number in range(start, start + 3)]
-    last = AppendLog(files, "log", Lease(files), ends[-1])
+    last = InputLog(files, "log", Lease(files), ends[-1])
     last.forget(ends[1])
     assert times(files, ends[1]) == [6]
     last.forget(ends[2])
-    again = AppendLog(files, "log", Lease(files), ends[-1])
+    again = InputLog(files, "log", Lease(files), ends[-1])
     assert (again.end, again.number) == (ends[-1], 6)
 
 
 def test_a_driver_that_slept_removes_no_snapshots_of_its_successor() -> None:
     files = MemoryFiles()
     older, newer = SnapshotLog(files, 1), SnapshotLog(files, 2)
-    first = older.write("q", NOTHING.after(((("<urn:1>"),),), ()))
-    second = newer.write("q", NOTHING.after(((("<urn:2>"),),), ()))
+    first = older.write("q", EMPTY_SNAPSHOT.after(((("<urn:1>"),),), ()))
+    second = newer.write("q", EMPTY_SNAPSHOT.after(((("<urn:2>"),),), ()))
     assert first is not None
     assert second is not None
     older.keep(set(), {"q"})
-    assert newer.stands(second)
-    assert not newer.stands(first)
+    assert newer.is_intact(second)
+    assert not newer.is_intact(first)
 
 
-def directory(tmp_path: Path, files: Files, lease: Lease, known: int = 0) -> Source:
-    source = open_source(Iri(STREAM), str(tmp_path), files)
-    source.open(lease, known)
+def directory(tmp_path: Path, files: Files, lease: Lease, known: int = 0) -> PartitionReader:
+    source = open_partition(Iri(STREAM), str(tmp_path), files)
+    source.resume(lease, known)
     return source
 
 
@@ -143,7 +143,7 @@ def given(tmp_path: Path, *names: str) -> None:
         (tmp_path / f"{name}.tnt").write_text(f"{ord(name)}\t<urn:s> <urn:p> <urn:{name}> .\n")
 
 
-def order(source: Source, start: int = 0) -> str:
+def order(source: PartitionReader, start: int = 0) -> str:
     found = (chunk.events["t"][0].as_py() for chunk in source.read(start, source.end()))
     return "".join(map(chr, found))
 
@@ -160,7 +160,7 @@ def test_the_order_of_files_is_that_of_the_driver_that_took_over(tmp_path: Path)
     assert older.end() == 3  # it has woken up, and sees both at once
     assert order(older) == "maz"
     assert order(newer) == "mza"
-    assert order(open_source(Iri(STREAM), str(tmp_path), files)) == "mza"
+    assert order(open_partition(Iri(STREAM), str(tmp_path), files)) == "mza"
     assert order(directory(tmp_path, files, Lease(files), 3)) == "mza"
 
 
@@ -216,7 +216,7 @@ def test_every_write_of_an_index_may_fail(half: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("read", [0, 2, 5])
 def test_a_log_that_is_damaged_loses_nothing_in_silence(damage: str, read: int) -> None:
     files = MemoryFiles()
-    log = AppendLog(files, "log", Lease(files))
+    log = InputLog(files, "log", Lease(files))
     ends = [0, *(log.append(row(number), number) for number in range(1, 6))]
     (name,) = (name for name in files.data if name.startswith("log/"))
     whole = files.data[name]
@@ -231,15 +231,15 @@ def test_a_log_that_is_damaged_loses_nothing_in_silence(damage: str, read: int) 
     kept = dict(files.data)
     if read > good if cut else read < 3:
         with pytest.raises(DataError, match="damaged" if not cut or read else "begins"):
-            AppendLog(files, "log", Lease(files), ends[read])
+            InputLog(files, "log", Lease(files), ends[read])
         assert {name: data for name, data in files.data.items() if name.startswith(("log/", "quar"))} == {
             name: data for name, data in kept.items() if name.startswith("log/")
         }
         files.data[name] = whole  # brought back
-        assert AppendLog(files, "log", Lease(files), ends[read]).end == ends[5]
+        assert InputLog(files, "log", Lease(files), ends[read]).end == ends[5]
         assert times(files) == [1, 2, 3, 4, 5]
         return
-    again = AppendLog(files, "log", Lease(files), ends[read])
+    again = InputLog(files, "log", Lease(files), ends[read])
     if not cut:  # what is damaged was worked off
         assert (again.end, again.number) == (ends[5], 5)
         return
@@ -252,24 +252,24 @@ def test_a_log_that_is_damaged_loses_nothing_in_silence(damage: str, read: int) 
 
 def test_no_bit_of_a_log_may_flip() -> None:
     files = MemoryFiles()
-    log = AppendLog(files, "log", Lease(files))
+    log = InputLog(files, "log", Lease(files))
     ends = [log.append(row(number), number, rejected=7) for number in (1, 2, 3)]
     (name,) = (name for name in files.data if name.startswith("log/"))
     whole = files.data[name]
     for place in (*range(ends[0], ends[0] + 30), *range(ends[0] + 30, ends[1], 97)):
         files.data[name] = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
         with pytest.raises(DataError, match=f"bytes from {ends[0]} to {ends[1]}"):
-            AppendLog(files, "log", Lease(files), ends[0])
+            InputLog(files, "log", Lease(files), ends[0])
         with pytest.raises(DataError, match=f"bytes from {ends[0]} to {ends[1]}"):
             list(read_log(files, "log", 0, ends[2]))
-    assert AppendLog(files, "log", Lease(files), ends[1]).number == 3  # what was read and worked off is not needed
+    assert InputLog(files, "log", Lease(files), ends[1]).number == 3  # what was read and worked off is not needed
 
 
 @pytest.mark.parametrize("half", [False, True])
 def test_every_write_of_a_log_may_fail(half: bool) -> None:
     for number in range(1, 60):
         files = MemoryFiles(fails=number, half=half)
-        source: LoggedSource | None = None
+        source: LoggedPartition | None = None
         for t in range(1, 9):
             while True:  # whoever sends tries until it is acknowledged
                 try:

@@ -11,7 +11,7 @@ reported without it is not to be reported with it after a restart, should somebo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from errno import EACCES, EISDIR, ENOENT
 from pathlib import Path
@@ -19,17 +19,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from hydrograph.errors import DataError, UsageError
-from hydrograph.live.sources.directory.directory_poll import Glance
-from hydrograph.live.sources.directory.file_index import Index
-from hydrograph.live.sources.directory.poll_thread import Watcher
-from hydrograph.live.sources.directory.sequence_numbers import Numbering, Place, placed
-from hydrograph.live.sources.source import Chunk, Given, Wake
-from hydrograph.live.sources.validate_rows import checked
+from hydrograph.live.sources.directory.file_index import FileIndex
+from hydrograph.live.sources.directory.poll import DirectoryPoll, PollThread
+from hydrograph.live.sources.directory.sequence_numbers import FileNumbers, Numbering, number_rows
+from hydrograph.live.sources.source import PartitionReader, PartitionSpec, SinglePartitionSource, Wake
+from hydrograph.live.sources.validate_rows import check_rows
+from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.streams import sources
+from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.formats.parquet import MANIFEST, Manifest
-from hydrograph.streams.formats.tnt import BadLines, Tally
-from hydrograph.streams.registry import PARQUET, format_of, looked_at
+from hydrograph.streams.format_registry import PARQUET, format_of, detect_format
 from hydrograph.streams.schema import EVENTS, check_files
 from hydrograph.streams.sources import RecordedStream
 
@@ -38,22 +38,39 @@ _POLL = 0.01
 """Seconds between two looks into the directory."""
 
 
-def open_source(given: Given) -> DirectorySource:
-    """Return a directory as a source."""
-    path = Path(given.url.removeprefix("dir:").removeprefix("file://"))
-    if not path.is_dir():
-        raise UsageError(f"{path}: expected a directory in which files appear; make it first")
-    return DirectorySource(given, path, Index(given.log), Glance(path))
+class DirectorySource(SinglePartitionSource):
+    """A directory on this machine, or on a file system that all machines share."""
+
+    @property
+    def location(self) -> str:
+        """The absolute path."""
+        return str(_path(self.spec.url).resolve())
+
+    def list_partitions(self) -> Sequence[str]:
+        """Return the one partition; raise UsageError if there is no such directory."""
+        if not _path(self.spec.url).is_dir():
+            raise UsageError(f"{_path(self.spec.url)}: expected a directory in which files appear; make it first")
+        return ("",)
+
+    def open(self, partition: PartitionSpec) -> DirectoryPartition:
+        """Return the reader."""
+        path = _path(partition.url)
+        return DirectoryPartition(partition, path, FileIndex(partition.log), DirectoryPoll(path))
+
+
+def _path(url: str) -> Path:
+    return Path(url.removeprefix("dir:").removeprefix("file://"))
 
 
 @dataclass(slots=True)
-class DirectorySource:
+class DirectoryPartition(PartitionReader):
     """The files of a directory; an offset is a number of files."""
 
-    given: Given
+    partition: PartitionSpec
     path: Path
-    index: Index
-    _glance: Glance
+    index: FileIndex
+    poll: DirectoryPoll
+    divisible = True
     _known: set[str] = field(init=False, default_factory=set)
     _aside: set[str] = field(init=False, default_factory=set)
     """Files that do not count, since nothing says what they hold."""
@@ -63,14 +80,14 @@ class DirectorySource:
     """The only files that count, where the directory is a recorded stream."""
     _opened: bool = field(init=False, default=False)
     _over: bool = field(init=False, default=False)
-    _watcher: Watcher | None = field(init=False, default=None)
+    _watcher: PollThread | None = field(init=False, default=None)
 
-    def open(self, lease: Lease, known: int) -> None:
+    def resume(self, lease: Lease, known: int) -> None:
         """Go on behind the files that were seen before; raise DataError if these are fewer than were read."""
         self.index.look_up()
         self.index.check(known, str(self.path))
         recorded = (self.path / MANIFEST).is_file()
-        self.index.open(lease, Numbering.of(shared=self.given.shared and not self.index.names, recorded=recorded))
+        self.index.open(lease, Numbering.of(shared=self.partition.shared and not self.index.names, recorded=recorded))
         self._known, self._opened, self._read_once = set(self.index.names), True, known
         if self._numbering.recorded:
             self._parts = frozenset(Manifest.read(self.path).files)
@@ -78,7 +95,7 @@ class DirectorySource:
 
     def _check_room(self, more: int) -> None:
         """Raise DataError if the numbers of elements would be those of another partition."""
-        most = self._numbering.most_files(shared=self.given.shared)
+        most = self._numbering.most_files(shared=self.partition.shared)
         if len(self.index.names) + more > most and not self._numbering.recorded:
             raise DataError(
                 f"{self.path}: expected at most {most} files, since the numbers behind them belong to other partitions "
@@ -91,7 +108,7 @@ class DirectorySource:
 
     def start(self, wake: Wake) -> None:
         """Look for new files from now on."""
-        self._watcher = Watcher(f"source {self.given.url}", _POLL, self._glance.stirs)
+        self._watcher = PollThread(f"source {self.partition.url}", _POLL, self.poll.stirs)
         self._watcher.start(wake)
 
     def stop(self) -> None:
@@ -105,7 +122,7 @@ class DirectorySource:
             self.index.look_up()
             return len(self.index.names)
         try:
-            if self._glance.due():
+            if self.poll.due():
                 self._look()
         except OSError as error:
             raise DataError(
@@ -115,7 +132,7 @@ class DirectorySource:
 
     def _look(self) -> None:
         """Write down the files that are new."""
-        present = self._glance.names()
+        present = self.poll.names()
         unknown = [name for name in present if name not in self._known and name not in self._aside]
         shown = [name for name in unknown if not name.startswith((".", "_")) and (self.path / name).is_file()]
         new = sorted(name for name in shown if self._counts(name))
@@ -127,7 +144,7 @@ class DirectorySource:
 
     def _counts(self, name: str) -> bool:
         """Tell whether a file that is new is one of the stream; those that nobody understands are left aside."""
-        known = self.given.format or format_of(name) if self._parts is None else name in self._parts
+        known = self.partition.format or format_of(name) if self._parts is None else name in self._parts
         if not known:
             self._aside.add(name)
         return bool(known)
@@ -148,7 +165,7 @@ class DirectorySource:
             said.append(f"{len(self.index.unreadable)} files count as rejected, last: {self.index.unreadable[last]}")
         return f"{self.path}: {'; '.join(said)}" if said else None
 
-    def finished(self) -> bool:
+    def has_ended(self) -> bool:
         """Tell whether the directory is closed."""
         return self._over
 
@@ -176,7 +193,7 @@ class DirectorySource:
                     f"{error}; it was read before and is still needed: bring it back as it was, or start with another "
                     "checkpoint"
                 ) from None
-            if self.given.bad != "skip":
+            if self.partition.bad != "skip":
                 raise DataError(
                     f"{error}; put a file that can be read in its place and start again, or say --bad-lines skip, "
                     "which counts it as rejected"
@@ -189,19 +206,19 @@ class DirectorySource:
     def _rows(self, file: Path, number: int) -> tuple[pa.Table, int]:
         if not file.is_file():
             raise DataError(f"{file} is gone")
-        form = self.given.format or looked_at(str(file))
+        form = self.partition.format or detect_format(str(file))
         if form is None:
             raise DataError(f"{file}: expected a file of a known format; say which with format=")
-        policy = BadLines("skip" if self.given.bad == "skip" else "fail")
-        stream = RecordedStream(str(file), self.given.stream.value, form, (str(file),), self.given.salt, policy)
-        stream = replace(stream, times=self.given.times)
-        tally = Tally()
-        place = Place.of(self._numbering, self.given.partition, number, self.given.salt)
+        policy = BadLines("skip" if self.partition.bad == "skip" else "fail")
+        stream = RecordedStream(str(file), self.partition.stream.value, form, (str(file),), self.partition.salt, policy)
+        stream = replace(stream, times=self.partition.times)
+        tally = ReadCounts()
+        place = FileNumbers.of(self._numbering, self.partition.number, number, self.partition.salt)
         try:
             if form == PARQUET:
                 check_files([file], EVENTS)
             table = sources.events_as_arrow(stream, tally).read_all()
-            return placed(checked(table) if form == PARQUET else table, place), tally.bad
+            return number_rows(check_rows(table) if form == PARQUET else table, place), tally.bad
         except (pa.ArrowException, OSError, DataError) as error:
             raise _unreadable(file, error) from None
 

@@ -8,10 +8,13 @@ to cost next to nothing: there are file systems whose clocks are coarse, or that
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from hydrograph.live.sources.source import Wake
 
 _TICK = 0.02
 """Seconds after which another change shows as another time, on file systems of this machine."""
@@ -20,7 +23,7 @@ _REST = 200.0
 
 
 @dataclass(slots=True)
-class Glance:
+class DirectoryPoll:
     """Knows when a directory is worth a look."""
 
     path: Path
@@ -56,3 +59,35 @@ class Glance:
         now = self.clock()
         self._looked, self._rests = begun, now + _REST * (now - begun)
         return found
+
+
+@dataclass(slots=True)
+class PollThread:
+    """Wakes somebody every so many seconds, from `start` to `stop`, unless it knows that there is nothing to see."""
+
+    name: str
+    every: float
+    stirs: Callable[[], bool] = lambda: True
+    """Tells whether there may be something to see."""
+    _stopping: threading.Event = field(init=False, default_factory=threading.Event)
+    _thread: threading.Thread | None = field(init=False, default=None)
+
+    def start(self, wake: Wake) -> None:
+        """Begin to wake."""
+
+        def watch() -> None:
+            while not self._stopping.wait(self.every):
+                if self.stirs():
+                    wake()
+
+        self._thread = threading.Thread(target=watch, name=self.name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Wake nobody any more; returns when the thread has ended.
+
+        A thread that still runs when Python ends holds on to modules, and DuckDB then complains about what it finds.
+        """
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()

@@ -14,19 +14,19 @@ import pytest
 from hydrograph import api
 from hydrograph.cli.main import main
 from hydrograph.errors import DataError
-from hydrograph.live.sources.directory.directory_source import DirectorySource
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.source import Source
+from hydrograph.live.sources.directory.source import DirectoryPartition
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.source import PartitionReader
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams import sources
-from hydrograph.streams.formats.tnt import batch
+from hydrograph.streams.schema import encode_events
 
 STREAM = "urn:stream"
 QUERY = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 1s STEP 1s] { WINDOW <urn:w> { ?s ?p ?o } }"
 GOOD = "100\t<urn:s> <urn:p> <urn:o> .\n"
-ROWS = pa.Table.from_batches([batch([(100, 1, "<urn:s>", "<urn:p>", "<urn:o>")])])
+ROWS = pa.Table.from_batches([encode_events([(100, 1, "<urn:s>", "<urn:p>", "<urn:o>")])])
 
 
 def no_term(file: Path) -> None:
@@ -56,14 +56,14 @@ UNREADABLE: dict[str, Callable[[Path], object]] = {
 }
 
 
-def opened(path: Path, log: Path, known: int = 0, bad: str = "skip") -> Source:
+def opened(path: Path, log: Path, known: int = 0, bad: str = "skip") -> PartitionReader:
     files = LocalFiles(log)
-    source = open_source(Iri(STREAM), str(path), files, bad=bad)
-    source.open(Lease(files), known)
+    source = open_partition(Iri(STREAM), str(path), files, bad=bad)
+    source.resume(Lease(files), known)
     return source
 
 
-def found(source: Source, start: int = 0) -> list[tuple[int, int]]:
+def found(source: PartitionReader, start: int = 0) -> list[tuple[int, int]]:
     """Return rows and rejected elements of each file."""
     return [(chunk.events.num_rows, chunk.rejected) for chunk in source.read(start, source.end())]
 
@@ -82,7 +82,7 @@ def test_a_file_that_can_not_be_read_is_one_rejected_element_for_ever(name: str,
     place, log = inside(tmp_path, name), tmp_path / "log"
     first = opened(place, log)
     assert found(first) == [(1, 0), (0, 1), (1, 0)]
-    assert isinstance(first, DirectorySource)
+    assert isinstance(first, DirectoryPartition)
     assert f"1 files count as rejected, last: {place / name}" in str(first.trouble)
     (place / name).unlink()
     assert found(first) == [(1, 0), (0, 1), (1, 0)]
@@ -128,12 +128,12 @@ def test_what_a_process_that_reads_for_the_driver_could_not_read_is_known_to_the
     place, log = inside(tmp_path, "b.trig"), tmp_path / "log"
     driver = opened(place, log)
     assert driver.end() == 3
-    reader = open_source(Iri(STREAM), str(place), LocalFiles(log))
+    reader = open_partition(Iri(STREAM), str(place), LocalFiles(log))
     assert found(reader) == [(1, 0), (0, 1), (1, 0)]
     (place / "b.trig").unlink()
     (place / "b.trig").write_text("")
     for _ in range(3):
-        assert found(open_source(Iri(STREAM), str(place), LocalFiles(log))) == [(1, 0), (0, 1), (1, 0)]
+        assert found(open_partition(Iri(STREAM), str(place), LocalFiles(log))) == [(1, 0), (0, 1), (1, 0)]
         assert found(opened(place, log, known=3)) == [(1, 0), (0, 1), (1, 0)]
     assert LocalFiles(log).names("unreadable") == []  # taken over into the index, and forgotten
 
@@ -163,7 +163,7 @@ def test_files_that_nobody_understands_are_left_aside(tmp_path: Path, bad: str) 
         (place / name).write_text("hello")
     source = opened(place, tmp_path / "log", bad=bad)
     assert found(source) == [(1, 0)]
-    assert isinstance(source, DirectorySource)
+    assert isinstance(source, DirectoryPartition)
     assert "2 of its files are left aside, as README" in str(source.trouble)
 
 
@@ -183,7 +183,7 @@ def test_a_query_goes_on_behind_files_that_can_not_be_read(tmp_path: Path) -> No
     assert live.wait(30)
     status = live.status()
     assert (status["used"], status["rejected"]) == (2, 1)
-    (trouble,) = (each.trouble for each in live.inputs)
+    (trouble,) = (each.reader.trouble for each in live.inputs)
     assert trouble is not None
     assert trouble.startswith(f"{place}: 1 of its files are left aside, as README")
 
@@ -194,6 +194,6 @@ def test_the_command_ends_with_one_line(tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as end:
         main(["run", "--follow", "-q", QUERY, "--stream", str(place), "--bad-lines", "fail"])
     assert end.value.code == DataError.exit_code
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if "without --checkpoint" not in line)
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "no --checkpoint" not in line)
     assert "b.parquet: expected a Parquet file" in line
     assert "--bad-lines skip" in line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,20 +13,19 @@ from hypothesis import strategies as st
 
 from hydrograph.errors import DataError
 from hydrograph.live.sources import decoder
-from hydrograph.live.sources import line_buffer as held
-from hydrograph.live.sources.decoder import Decoder
-from hydrograph.live.sources.line_buffer import HeldLines
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.source import Given
+from hydrograph.live.sources.decoder import Decoder, LineBuffer
+from hydrograph.live.sources.logged import LoggedPartition
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.source import PartitionSpec
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams import lines
-from hydrograph.streams.elements import Piece
-from hydrograph.streams.event_time import GENERATED, EventTime
+from hydrograph.streams import input_files as lines
+from hydrograph.streams.elements import ElementPiece
+from hydrograph.streams.event_time import GENERATED
 from hydrograph.streams.formats import messages, turtle
-from hydrograph.streams.lines import Overlong
+from hydrograph.streams.input_files import Overlong
+from tests.support.waiting import until
 
 LIMIT = 2000
 PIECE = 1 << 16
@@ -35,13 +33,13 @@ PIECE = 1 << 16
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lines, held, decoder, messages, turtle):
+    for module in (lines, decoder, messages, turtle):
         monkeypatch.setattr(module, "ELEMENT_LIMIT", LIMIT)
 
 
 def opened(tmp_path: Path, bad: str = "skip") -> Decoder:
     log = LocalFiles(tmp_path / "log")
-    return Decoder(Given(stream=Iri("urn:s"), url="push:", times=EventTime(), log=log, bad=bad, options={}), 0)
+    return Decoder(PartitionSpec(stream=Iri("urn:s"), url="push:", log=log, bad=bad), 0)
 
 
 def line(time: object, o: str = "<urn:o>") -> bytes:
@@ -117,7 +115,7 @@ def test_a_new_connection_knows_nothing_of_what_was_too_long(
 )
 def test_pieces_do_not_matter(parts: list[bytes], size: int) -> None:
     data = b"".join(parts)
-    whole, many = HeldLines(), HeldLines()
+    whole, many = LineBuffer(), LineBuffer()
     number, ready = 0, []
     for piece in pieces(data, size):
         more, number = many.add(piece, number)
@@ -129,8 +127,8 @@ def test_pieces_do_not_matter(parts: list[bytes], size: int) -> None:
 
 
 def test_memory_does_not_grow_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "ELEMENT_LIMIT", 1 << 20)
-    holds, piece, found = HeldLines(), b"x" * PIECE, []
+    monkeypatch.setattr(decoder, "ELEMENT_LIMIT", 1 << 20)
+    holds, piece, found = LineBuffer(), b"x" * PIECE, []
     tracemalloc.start()
     try:
         for _ in range(512):  # 32 times the limit
@@ -143,25 +141,18 @@ def test_memory_does_not_grow_with_a_line(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_each_line_of_an_element_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, group = [], held._group
+    looked, group = [], decoder.element_group
 
     def noted(each: lines.Line) -> str | None:
         looked.append(1)
         return group(each)
 
-    monkeypatch.setattr(held, "_group", noted)
-    holds, data = HeldLines(), line("1:1") * 5000
+    monkeypatch.setattr(decoder, "element_group", noted)
+    holds, data = LineBuffer(), line("1:1") * 5000
     for piece in pieces(data, 100):
         assert holds.add(piece, 0)[0] == []
     assert len(looked) == 5000
     assert len(holds.whole(0)[0]) == 5000
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.005)
 
 
 NAMED = f'<urn:g%d> {GENERATED} "%d" .\n'
@@ -189,15 +180,15 @@ def test_an_element_that_is_too_long_is_rejected_once_and_the_next_is_there(tmp_
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(20)
         port = server.getsockname()[1]
-        source = open_source(Iri("urn:s"), f"tcp://127.0.0.1:{port}?format={name}&end=close", log, bad="skip")
-        assert isinstance(source, LoggedSource)
-        source.open(Lease(log), 0)
+        source = open_partition(Iri("urn:s"), f"tcp://127.0.0.1:{port}?format={name}&end=close", log, bad="skip")
+        assert isinstance(source, LoggedPartition)
+        source.resume(Lease(log), 0)
         source.start(lambda: None)
         connection, _ = server.accept()
         version = b'VERSION "1.2-messages"\n' if name == "messages" else b""
         connection.sendall(version + graphs(name, 1) + graphs(name, 2, 100) + graphs(name, 3))
         connection.close()
-        until(source.finished)
+        until(source.has_ended)
         chunks = [*source.read(0, source.end())]
     times = {t for chunk in chunks for t in chunk.events["t"].to_pylist()}
     assert times == {1, 3}
@@ -208,12 +199,12 @@ def test_an_element_that_is_too_long_is_rejected_once_and_the_next_is_there(tmp_
 @pytest.mark.usefixtures("small")
 def test_what_is_lost_behind_an_element_that_was_too_long_is_counted_too() -> None:
     counts: list[int] = []
-    told = decoder._Told(lambda _, rejected: counts.append(rejected))
+    told = decoder.PendingElements(lambda _, rejected: counts.append(rejected))
     long = [(1, 1, "<urn:s>", "<urn:p>", f'"{"x" * LIMIT}"')]
-    assert not told.add(Piece(1, 1, (), goes_on=True), long)
-    assert not told.add(Piece(1, 1, (), goes_on=True), long)
+    assert not told.add(ElementPiece(1, 1, (), goes_on=True), long)
+    assert not told.add(ElementPiece(1, 1, (), goes_on=True), long)
     told.lose(1)  # it is known already
-    assert told.add(Piece(2, 1, (), goes_on=True), [(2, 2, "<urn:s>", "<urn:p>", "<urn:o>")])
+    assert told.add(ElementPiece(2, 1, (), goes_on=True), [(2, 2, "<urn:s>", "<urn:p>", "<urn:o>")])
     told.lose(begun=True)
     told.end()
     assert counts == [2]
@@ -226,9 +217,9 @@ def test_what_can_not_be_taken_up_again_ends_its_connection(tmp_path: Path, name
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(20)
         url = f"tcp://127.0.0.1:{server.getsockname()[1]}?format={name}&end=close"
-        source = open_source(Iri("urn:s"), url, log, bad="skip")
-        assert isinstance(source, LoggedSource)
-        source.open(Lease(log), 0)
+        source = open_partition(Iri("urn:s"), url, log, bad="skip")
+        assert isinstance(source, LoggedPartition)
+        source.resume(Lease(log), 0)
         source.start(lambda: None)
         connection, _ = server.accept()
         if name == "turtle":
@@ -238,7 +229,7 @@ def test_what_can_not_be_taken_up_again_ends_its_connection(tmp_path: Path, name
         again, _ = server.accept()
         again.sendall(f'<urn:s> {GENERATED} "7" .\n'.encode())
         again.close()
-        until(source.finished)
+        until(source.has_ended)
         connection.close()
         chunks = [*source.read(0, source.end())]
     assert source.failure is None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,24 +13,18 @@ import pytest
 
 from hydrograph import api
 from hydrograph.errors import DataError, RunError
-from hydrograph.live.sources import connections
-from hydrograph.live.sources.logged_source import LoggedSource
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.step.units import Unit
+from hydrograph.live.sources import socket as connections
+from hydrograph.live.sources.logged import LoggedPartition
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.step.records import ResultUnit
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
+from tests.support.waiting import until
 
 STREAM = "urn:stream"
 QUERY = "SELECT ?s ?o FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 2s STEP 1s] { WINDOW <urn:w> { ?s ?p ?o } }"
 LINE = b"100\t<urn:s> <urn:p> <urn:o> .\n"
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.005)
 
 
 def free_port(host: str = "127.0.0.1", family: socket.AddressFamily = socket.AF_INET) -> int:
@@ -43,12 +36,12 @@ def free_port(host: str = "127.0.0.1", family: socket.AddressFamily = socket.AF_
 @contextmanager
 def listening(
     tmp_path: Path, *options: str, bad: str = "skip", partition: int = 0
-) -> Iterator[tuple[LoggedSource, int]]:
+) -> Iterator[tuple[LoggedPartition, int]]:
     log, port = LocalFiles(tmp_path / "log"), free_port()
     url = f"tcp://127.0.0.1:{port}?{'&'.join(('listen=true', *options))}"
-    source = open_source(Iri(STREAM), url, log, bad=bad, partition=partition)
-    assert isinstance(source, LoggedSource)
-    source.open(Lease(log), 0)
+    source = open_partition(Iri(STREAM), url, log, bad=bad, number=partition)
+    assert isinstance(source, LoggedPartition)
+    source.resume(Lease(log), 0)
     source.start(lambda: None)
     try:
         yield source, port
@@ -70,11 +63,11 @@ def connected(port: int, host: str = "127.0.0.1") -> socket.socket:
     return made[0]
 
 
-def events(source: LoggedSource) -> pa.Table:
+def events(source: LoggedPartition) -> pa.Table:
     return pa.concat_tables([chunk.events for chunk in source.read(0, source.end())], promote_options="default")
 
 
-def there(source: LoggedSource) -> int:
+def there(source: LoggedPartition) -> int:
     return sum(chunk.events.num_rows for chunk in source.read(0, source.end()))
 
 
@@ -128,7 +121,7 @@ def test_what_one_after_another_sends_is_what_replay_reads(tmp_path: Path) -> No
     file.write_text("".join(lines))
     with api.query(QUERY).over(str(file), placement="local") as run:
         expected = [report.json("query") for report in run.reports()]
-    port, units = free_port(), list[Unit]()
+    port, units = free_port(), list[ResultUnit]()
     live = api.query(QUERY).start(
         {STREAM: f"tcp://127.0.0.1:{port}?listen=true"},
         checkpoint=tmp_path / "checkpoint",
@@ -140,7 +133,7 @@ def test_what_one_after_another_sends_is_what_replay_reads(tmp_path: Path) -> No
         with connected(port) as connection:
             connection.sendall("".join(part).encode())
         seen += len(part)
-        until(lambda: live.runner.progress.triples >= seen)  # noqa: B023 - called in this round
+        until(lambda: live.loop.progress.triples >= seen)  # noqa: B023 - called in this round
     until(lambda: len(units) >= len(expected))
     live.stop()
     assert [unit.text for unit in units] == expected
@@ -155,13 +148,13 @@ def test_the_stream_ends_when_one_is_closed_and_no_other_is_open(tmp_path: Path)
         first.close()
         second.sendall(LINE)
         until(lambda: there(source) == 3)
-        assert not source.finished()
+        assert not source.has_ended()
         second.close()
-        until(source.finished)
+        until(source.has_ended)
 
 
 def test_others_wait_where_as_many_are_open_as_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_MOST", 2)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
     with listening(tmp_path) as (source, port):
         first, second, third = connected(port), connected(port), connected(port)
         third.sendall(LINE)
@@ -201,7 +194,7 @@ def test_an_address_that_somebody_has_is_said(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"tcp://127.0.0.1:{taken.getsockname()[1]}?listen=true"
         live = api.query(QUERY).start({STREAM: url}, checkpoint=tmp_path / "checkpoint")
-        with pytest.raises(RunError, match="can not be listened at: Address already in use"):
+        with pytest.raises(RunError, match=r"cannot listen on .*: Address already in use"):
             live.wait(20)
 
 
@@ -211,9 +204,9 @@ def test_an_address_of_version_6_is_listened_at(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
     log = LocalFiles(tmp_path / "log")
-    source = open_source(Iri(STREAM), f"tcp://[::1]:{port}?listen=true", log)
-    assert isinstance(source, LoggedSource)
-    source.open(Lease(log), 0)
+    source = open_partition(Iri(STREAM), f"tcp://[::1]:{port}?listen=true", log)
+    assert isinstance(source, LoggedPartition)
+    source.resume(Lease(log), 0)
     source.start(lambda: None)
     with connected(port, "::1") as connection:
         connection.sendall(LINE)

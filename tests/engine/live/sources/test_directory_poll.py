@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hydrograph.live.sources.directory.directory_poll import Glance
-from hydrograph.live.sources.directory.directory_source import DirectorySource
-from hydrograph.live.sources.directory.poll_thread import Watcher
-from hydrograph.live.sources.registry import open_source
+from hydrograph.live.sources.directory.poll import DirectoryPoll, PollThread
+from hydrograph.live.sources.directory.source import DirectoryPartition
+from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
@@ -44,13 +43,13 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> tuple[Clock, list[float]]:
     return clock, looks
 
 
-def opened(tmp_path: Path, clock: Callable[[], float]) -> DirectorySource:
+def opened(tmp_path: Path, clock: Callable[[], float]) -> DirectoryPartition:
     (tmp_path / "in").mkdir()
     log = LocalFiles(tmp_path / "log")
-    source = open_source(Iri("urn:s"), str(tmp_path / "in"), log)
-    assert isinstance(source, DirectorySource)
-    source._glance = Glance(tmp_path / "in", clock)
-    source.open(Lease(log), 0)
+    source = open_partition(Iri("urn:s"), str(tmp_path / "in"), log)
+    assert isinstance(source, DirectoryPartition)
+    source.poll = DirectoryPoll(tmp_path / "in", clock)
+    source.resume(Lease(log), 0)
     return source
 
 
@@ -117,10 +116,10 @@ def test_nobody_is_woken_where_nothing_stirs(tmp_path: Path) -> None:
     asked, woken = list[bool](), list[int]()
 
     def stirs() -> bool:
-        asked.append(source._glance.stirs())
+        asked.append(source.poll.stirs())
         return asked[-1]
 
-    watcher = Watcher("source test", 0.001, stirs)
+    watcher = PollThread("source test", 0.001, stirs)
     watcher.start(lambda: woken.append(1))
     while len(asked) < 20:
         time.sleep(0.001)
@@ -134,4 +133,4 @@ def test_nobody_is_woken_where_nothing_stirs(tmp_path: Path) -> None:
     assert source.end() == 1
     (tmp_path / "in" / "a.tnt").unlink()
     (tmp_path / "in").rmdir()
-    assert source._glance.stirs()  # whoever looks is to find out
+    assert source.poll.stirs()  # whoever looks is to find out

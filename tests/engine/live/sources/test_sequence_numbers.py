@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 from hydrograph import api
 from hydrograph.errors import DataError
 from hydrograph.live.results.sink import read_units
-from hydrograph.live.sources.decoder import PARTITION_BITS
-from hydrograph.live.sources.directory.sequence_numbers import Numbering, Place, placed
-from hydrograph.live.sources.registry import open_source
-from hydrograph.live.sources.source import Source
+from hydrograph.live.sources.directory.sequence_numbers import FileNumbers, Numbering, number_rows
+from hydrograph.live.sources.registry import open_partition
+from hydrograph.live.sources.source import PARTITION_BITS, PartitionReader
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.encoding import term_id
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats import parquet
-from hydrograph.streams.formats.tnt import batch
+from hydrograph.streams.schema import encode_events
 from hydrograph.streams.sources import events_as_arrow, open_stream
 
 STREAM = "urn:s"
@@ -75,14 +74,14 @@ def replayed(query: str, location: Path) -> list[str]:
         return [report.json("query") for report in run.reports()]
 
 
-def opened(url: Path, log: Path, **given: int) -> Source:
+def opened(url: Path, log: Path, **given: int) -> PartitionReader:
     files = LocalFiles(log)
-    source = open_source(Iri(STREAM), str(url), files, partition=given.get("partition", 0), shared=bool(given))
-    source.open(Lease(files), 0)
+    source = open_partition(Iri(STREAM), str(url), files, number=given.get("partition", 0), shared=bool(given))
+    source.resume(Lease(files), 0)
     return source
 
 
-def events(source: Source) -> pa.Table:
+def events(source: PartitionReader) -> pa.Table:
     return pa.concat_tables([chunk.events for chunk in source.read(0, source.end())])
 
 
@@ -154,27 +153,27 @@ def test_a_recorded_stream_is_a_partition_among_others(tmp_path: Path) -> None:
 )
 def test_places_are_in_order_and_never_the_same(elements: list[tuple[int, int, int]]) -> None:
     numbering = Numbering.of(shared=True, recorded=False)
-    found = [Place.of(numbering, partition, file, "").base + number for partition, file, number in elements]
+    found = [FileNumbers.of(numbering, partition, file, "").base + number for partition, file, number in elements]
     assert all(before < after for before, after in pairwise(found))
     assert all(seq >> PARTITION_BITS == partition for seq, (partition, _, _) in zip(found, elements, strict=True))
 
 
 def rows(*seqs: int) -> pa.Table:
-    return pa.Table.from_batches([batch([(1, seq, f"_:e{seq}xaxb", "<urn:p>", "_:f") for seq in seqs])])
+    return pa.Table.from_batches([encode_events([(1, seq, f"_:e{seq}xaxb", "<urn:p>", "_:f") for seq in seqs])])
 
 
 def test_numbers_that_are_too_large_for_a_file_are_given_anew_in_their_order() -> None:
-    place = Place.of(Numbering(), 0, 2, "salt")
-    found = placed(rows(7 << 40, 3, 7 << 40, 5 << 40), place)
+    place = FileNumbers.of(Numbering(), 0, 2, "salt")
+    found = number_rows(rows(7 << 40, 3, 7 << 40, 5 << 40), place)
     assert [seq - place.base for seq in found["seq"].to_pylist()] == [3, 1, 3, 2]
     assert found["s"].to_pylist() == [f"_:e{seq}xsaltxb" for seq in found["seq"].to_pylist()]
     assert {*found["o"].to_pylist()} == {f"_:e{place.base}xsaltxf"}
     for name in ("s", "o"):
         assert found[f"{name}_id"].to_pylist() == [term_id(text) for text in found[name].to_pylist()]
     with pytest.raises(DataError, match="expected less than 2 elements in a file"):
-        placed(rows(1, 2, 3), Place(0, 2, ""))
+        number_rows(rows(1, 2, 3), FileNumbers(0, 2, ""))
     with pytest.raises(DataError, match="belong to other partitions"):
-        placed(rows(1 << 52), Place.of(Numbering(recorded=True), 1, 0, ""))
+        number_rows(rows(1 << 52), FileNumbers.of(Numbering(recorded=True), 1, 0, ""))
 
 
 def test_files_for_which_there_are_no_numbers_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,5 +198,5 @@ def test_a_process_that_reads_for_the_driver_has_the_same_numbers(tmp_path: Path
     inside = directory(tmp_path / "in", a=lines("x"), b=lines("y"))
     driver = opened(inside, tmp_path / "log", partition=0)
     expected = events(driver)
-    reader = open_source(Iri(STREAM), str(inside), LocalFiles(tmp_path / "log"))
+    reader = open_partition(Iri(STREAM), str(inside), LocalFiles(tmp_path / "log"))
     assert events(reader).equals(expected)
