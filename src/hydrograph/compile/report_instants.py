@@ -20,12 +20,10 @@ from hydrograph.compile.inputs import AllVisibility, CountUnit, CountVisibility,
 from hydrograph.compile.program import Materialize
 from hydrograph.compile.scan import chunked
 from hydrograph.compile.sql import Sql
-from hydrograph.temporal import Instant
+from hydrograph.temporal import END_OF_TIME
 from hydrograph.windows.report import When
 from hydrograph.windows.tick import Moment, Tick
 
-NEVER: Instant = 2**61
-"""Later than any time of a stream: where what never leaves a window leaves it."""
 _IN, _OUT = 1, -1
 _MOMENT = ("m_t", "m_s", "m_q")
 _TRIPLE = ("s_id", "p_id", "o_id")
@@ -79,7 +77,7 @@ class InstantSteps:
             case AllVisibility():
                 keys = self._keys()
                 elements = self._since(window, keys)
-                columns = self._ends(self._entry(window), self._border(sql.num(NEVER)))
+                columns = self._ends(self._entry(window), self._border(sql.num(END_OF_TIME)))
                 return self.compilation.let(self._with(elements, keys, columns), "seen"), keys
             case None:
                 raise AssertionError(window)
@@ -199,7 +197,7 @@ class InstantSteps:
         leaves = [
             sql.when((sql.not_null(sql.col("t", "o")), there), otherwise=never)
             for there, never in zip(
-                self._entry(window, sql.col("t", "o"), sql.col("seq", "o")), self._border(sql.num(NEVER)), strict=True
+                self._entry(window, sql.col("t", "o"), sql.col("seq", "o")), self._border(sql.num(END_OF_TIME)), strict=True
             )
         ]
         query = sql.select(*[sql.alias(sql.col(key, "e"), key) for key in keys], *self._ends(enters, leaves))

@@ -14,8 +14,8 @@ from hydrograph.errors import RunError, UsageError
 from hydrograph.live.step.input_batch import InputBatch
 from hydrograph.live.step.records import ElementCounts, QueryRecord, ResultUnit
 from hydrograph.live.step.state import State
-from hydrograph.live.step.watermark import FOREVER
 from hydrograph.live.storage.files import files_at
+from hydrograph.temporal import END_OF_TIME
 
 STATUS = "status.json"
 
@@ -126,8 +126,8 @@ def query_status(record: QueryRecord, state: State, version: int, placement: str
         "static": decision.static,
         "placement": placement,
         "reports": record.reports,
-        "watermark": None if decision.watermark == FOREVER else decision.watermark,
-        "ended": decision.watermark == FOREVER,
+        "watermark": None if decision.watermark == END_OF_TIME else decision.watermark,
+        "ended": decision.watermark == END_OF_TIME,
         "newest": newest,
         "last_report": record.last,
         "lag_ms": None if newest is None or record.last is None else max(0, newest - record.last),

@@ -35,7 +35,6 @@ __all__ = [
     "encode_text",
     "salt_of",
     "skolem",
-    "skolem_sql",
     "term_id",
     "unskolem",
 ]
@@ -120,11 +119,6 @@ def skolem(salt: str, seq: int, label: str) -> str:
     '_:e7xc1c861f68f5107dxb0'
     """
     return f"_:e{seq}x{salt}x{label}"
-
-
-def skolem_sql(salt: str, seq: str, text: str) -> str:
-    """Return `skolem` as a SQL expression, where `text` names a column with the canonical text `_:label`."""
-    return f"concat('_:e', CAST({seq} AS STRING), 'x{salt}x', substring({text}, 3))"
 
 
 def unskolem(text: str, salt: str, seq: int) -> str:

@@ -151,7 +151,7 @@ def _term(text: str, line: str) -> Term:
 def _iri(text: str, line: str) -> Iri:
     value = _unescape(text[1:-1])
     if "\\" in text and _SCHEME.match(value) is None:
-        raise DataError(f"column {line.index(text) + 1}: expected an absolute IRI, got {shortened(text)}")
+        raise DataError(f"column {line.index(text) + 1}: expected an absolute IRI, got {shorten(text)}")
     return Iri(value)
 
 
@@ -166,7 +166,7 @@ def _character(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _CHARACTERS[found[3]]
 
 
-def shortened(text: str, limit: int = 60) -> str:
+def shorten(text: str, limit: int = 60) -> str:
     """Return `text` fit for one line of a message: cut, and with control characters escaped."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)
@@ -210,5 +210,5 @@ def _fail(line: str, at: int, expected: str) -> NoReturn:
         at, expected = stop, f"a legal character or the end of the {'IRI' if line[at] == '<' else 'string'}"
     elif line.startswith(("^^", "@"), at):
         expected = "^^ and an absolute datatype IRI" if line[at] == "^" else "a language tag such as @en"
-    got = shortened(line[at : at + 30]) or "the end of the line"
+    got = shorten(line[at : at + 30]) or "the end of the line"
     raise DataError(f"column {at + 1}: expected {expected}, got {got}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydrograph.algebra.queries import NamedWindow, StreamOperator
 from hydrograph.compile.inputs import AllVisibility, CountUnit, CountVisibility, TimeVisibility
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.kernels import called
+from hydrograph.runtime.kernels import called_kernels
 from hydrograph.runtime.plan import Plan
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 from hydrograph.windows.report import Multi, When
@@ -89,5 +89,5 @@ def spoken(duration: Duration) -> str:
 
 def kernels_in_words(text: str) -> str:
     """Return which steps leave SQL for Python."""
-    names = [kernel.name for kernel in called(text)]
+    names = [kernel.name for kernel in called_kernels(text)]
     return "\n".join(f"{name}: evaluated in Python, column by column" for name in names) or "none: all of it is SQL"

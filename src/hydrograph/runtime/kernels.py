@@ -228,6 +228,10 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 )
 
 
-def called(text: str) -> list[Kernel]:
+_CALL = re.compile(r"\b(hydrograph_\w+)\(")
+
+
+def called_kernels(text: str) -> list[Kernel]:
     """Return the kernels that a SQL text calls."""
-    return [kernel for name, kernel in KERNELS.items() if f"{name}(" in text]
+    names = set(_CALL.findall(text))
+    return [kernel for name, kernel in KERNELS.items() if name in names]

@@ -25,7 +25,7 @@ _CHUNK_WINDOWS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
+class ReportRanks:
     """The ranks `start <= k < end` that are evaluated and reported."""
 
     start: int
@@ -38,7 +38,7 @@ class Ranks:
 
 def report_ranks(
     plan: Plan, bounds: tuple[Instant, Instant] | None, after: Instant | None = None, until: Instant | None = None
-) -> Ranks:
+) -> ReportRanks:
     """Return the reports in `(after, until]`; by default from the first window that holds an event to the last (A1).
 
     `bounds` are the first and the last event time at or after t0, None where there is none. With a slide above the
@@ -54,10 +54,10 @@ def report_ranks(
         start = max(0, (after - grid.first_close) // grid.step + 1)
     if until is not None:
         end = (until - grid.first_close) // grid.step + 1
-    return Ranks(start, max(start, end))
+    return ReportRanks(start, max(start, end))
 
 
-def known_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Table:
+def scheduled_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Table:
     """Return the reports that closes and periods make, where the reports form no grid (S13, S31).
 
     `content_intervals` are the times of the first and the last event that lie in each window.
@@ -94,7 +94,7 @@ def _shift(plan: Plan, first_close: Instant) -> int:
     return (first_close - plan.grid.first_close) // plan.grid.step
 
 
-def parameters(plan: Plan, program: Program, ranks: Ranks) -> dict[str, int]:
+def parameters(plan: Plan, program: Program, ranks: ReportRanks) -> dict[str, int]:
     """Return the numbers a program is run with."""
     if plan.reports is None:
         return {"k_from": 0, "k_to": ranks.end}
@@ -106,7 +106,7 @@ def parameters(plan: Plan, program: Program, ranks: Ranks) -> dict[str, int]:
     return values
 
 
-def event_bounds(stream: StreamInput, ranks: Ranks) -> dict[str, int]:
+def event_bounds(stream: StreamInput, ranks: ReportRanks) -> dict[str, int]:
     """Return the times between which the events of a window lie that count at these ranks."""
     assert stream.grid is not None
     first, last = ranks.start - stream.shift, ranks.end - 1 - stream.shift
@@ -116,7 +116,7 @@ def event_bounds(stream: StreamInput, ranks: Ranks) -> dict[str, int]:
     }
 
 
-def chunking(plan: Plan, ranks: Ranks, partitions: int) -> Chunking | None:
+def chunking(plan: Plan, ranks: ReportRanks, partitions: int) -> Chunking | None:
     """Return how to cut a replay by time; None where there is too little to cut (A14)."""
     length = _CHUNK_WINDOWS * overlap(plan)
     if plan.window_leaves() < 2 or len(ranks) < 2 * length:
@@ -128,10 +128,10 @@ _BUCKETS = 256
 """Parts of the time line that running sums are taken over, one after the other in each."""
 
 
-def expected_ranks(rows: int, bounds: tuple[Instant, Instant] | None) -> tuple[Ranks, Duration]:
+def expected_ranks(rows: int, bounds: tuple[Instant, Instant] | None) -> tuple[ReportRanks, Duration]:
     """Return more ranks than reports can be where they form no grid, and the length of a bucket of time."""
     span = 0 if bounds is None else bounds[1] - bounds[0]
-    return Ranks(0, 2 * rows + span + 2), max(1, span // _BUCKETS)
+    return ReportRanks(0, 2 * rows + span + 2), max(1, span // _BUCKETS)
 
 
 def sparse_chunking(plan: Plan, rows: int, bounds: tuple[Instant, Instant] | None, partitions: int) -> Chunking | None:
@@ -156,13 +156,13 @@ def sparse_chunking(plan: Plan, rows: int, bounds: tuple[Instant, Instant] | Non
     return Chunking(max(1, reports * _CHUNK_WINDOWS * width // span), partitions)
 
 
-def parts(plan: Plan, ranks: Ranks, rows: int, at_once: int) -> list[Ranks]:
+def parts(plan: Plan, ranks: ReportRanks, rows: int, at_once: int) -> list[ReportRanks]:
     """Return the reports in stretches that hold about `at_once` rows, if every event is an answer while it is held."""
     count = min(len(ranks), -(-rows * overlap(plan) // at_once))
     if count < 2:
         return [ranks]
     length = -(-len(ranks) // count)
-    return [Ranks(start, min(start + length, ranks.end)) for start in range(ranks.start, ranks.end, length)]
+    return [ReportRanks(start, min(start + length, ranks.end)) for start in range(ranks.start, ranks.end, length)]
 
 
 def overlap(plan: Plan) -> int:
@@ -170,7 +170,7 @@ def overlap(plan: Plan) -> int:
     return max(-(-grid.width // grid.step) for grid in plan.windows.values())
 
 
-def domain(chunks: Chunking | None, ranks: Ranks) -> list[dict[str, int]]:
+def domain(chunks: Chunking | None, ranks: ReportRanks) -> list[dict[str, int]]:
     """Return the evaluated ranks as rows of the domain table, cut like everything else."""
     if not len(ranks):
         return []
@@ -189,21 +189,23 @@ def domain_table(rows: list[dict[str, int]], chunks: Chunking | None, keys: tupl
     return pa.Table.from_pylist(rows, pa.schema([(name, pa.int64()) for name in names]))
 
 
-def instants_of(plan: Plan, ranks: Ranks, held: frozenset[int] | None = None) -> Iterator[tuple[int, Instant, None]]:
+def instants_of(
+    plan: Plan, ranks: ReportRanks, held: frozenset[int] | None = None
+) -> Iterator[tuple[int, Instant, None]]:
     """Return rank and time of the reports that form a grid; `content_intervals` are those at which a window has content."""
     for rank in range(ranks.start, ranks.end):
         if held is None or rank in held:
             yield rank, plan.grid.close(rank), None
 
 
-def found_instants(table: pa.Table) -> Iterator[tuple[int, Instant, int | None]]:
+def read_instants(table: pa.Table) -> Iterator[tuple[int, Instant, int | None]]:
     """Return rank and time of the reports that a program has found, and the element that made each alone."""
     columns = (table.column(name).to_pylist() for name in ("r", "t", "seq"))
     return iter(sorted(zip(*columns, strict=True), key=lambda each: each[0]))
 
 
 def reports_of(
-    plan: Plan, ranks: Ranks, rows: Mapping[int, Sequence[Row]], held: frozenset[int] | None = None
+    plan: Plan, ranks: ReportRanks, rows: Mapping[int, Sequence[Row]], held: frozenset[int] | None = None
 ) -> Iterator[Report]:
     """Return a report for every rank of a grid, see `instants_of` and `reports_at`."""
     return reports_at(plan, instants_of(plan, ranks, held), rows)
@@ -242,7 +244,7 @@ class Reader(Protocol):
         ...
 
 
-def held_ranks(windows: Iterable[StreamInput], placed: Reader, ranks: Ranks) -> frozenset[int]:
+def nonempty_ranks(windows: Iterable[StreamInput], placed: Reader, ranks: ReportRanks) -> frozenset[int]:
     """Return the ranks at which some window has content; no more rows leave the data than there are such windows."""
     found: set[int] = set()
     if not len(ranks):

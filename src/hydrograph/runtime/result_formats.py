@@ -24,10 +24,10 @@ from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.runtime.reports import Report, ReportDigest, Row, term_json
-from hydrograph.streams.elements import Element, statement
+from hydrograph.streams.elements import StreamElement, statement
+from hydrograph.streams.format_registry import FORMATS as STREAMS
 from hydrograph.streams.formats.parquet import staged
-from hydrograph.streams.formats.tnt import written
-from hydrograph.streams.registry import FORMATS as STREAMS
+from hydrograph.streams.output_files import atomic_output
 
 TEXT = "utf-8"
 DIGEST = "digest"
@@ -73,14 +73,14 @@ def write_answers(answers: QueryResults, format_: str, target: str | IO[bytes]) 
     elif target.endswith("/"):
         _write_documents(answers, format_, chosen, Path(target))
     else:
-        with written(target) as out:
+        with atomic_output(target) as out:
             chosen.stream(out, answers)
 
 
 def write_digests(digests: Iterable[ReportDigest], target: str | IO[bytes]) -> None:
     """Write one line for each report: its time, row count and hash."""
     if isinstance(target, str):
-        with written(target) as out:
+        with atomic_output(target) as out:
             write_digests(digests, out)
         return
     for each in digests:
@@ -303,12 +303,14 @@ def _tnt_stream(out: IO[bytes], answers: QueryResults) -> None:
         out.write("".join(lines).encode())
 
 
-def _as_elements(write: Callable[[IO[bytes], Iterable[Element]], None]) -> Callable[[IO[bytes], QueryResults], None]:
+def _as_elements(
+    write: Callable[[IO[bytes], Iterable[StreamElement]], None],
+) -> Callable[[IO[bytes], QueryResults], None]:
     """Return what writes each report as an element of a stream; an empty one is none."""
 
     def stream(out: IO[bytes], answers: QueryResults) -> None:
         numbered = enumerate((report for report in answers.reports if report.rows), 1)
-        write(out, (Element(number, report.t, _triples(answers, report)) for number, report in numbered))
+        write(out, (StreamElement(number, report.t, _triples(answers, report)) for number, report in numbered))
 
     return stream
 

@@ -14,20 +14,11 @@ import pyarrow as pa
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import skolem
-from hydrograph.rdf.nquads import shortened
+from hydrograph.rdf.nquads import shorten
+from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.event_time import EventTime, Texts
-from hydrograph.streams.formats.tnt import (
-    BATCH,
-    FILE_BITS,
-    BadLines,
-    Row,
-    Tally,
-    batch,
-    check_limits,
-    open_binary,
-)
-from hydrograph.streams.lines import Line, Overlong, numbered
-from hydrograph.streams.schema import EVENTS
+from hydrograph.streams.input_files import Line, Overlong, number_lines, open_binary
+from hydrograph.streams.schema import BATCH, EVENTS, FILE_BITS, Row, check_limits, encode_events
 from hydrograph.temporal import Instant
 
 
@@ -50,14 +41,14 @@ class File:
         end = "\n" if as_they_are else None
         text = io.TextIOWrapper(self.raw, "utf-8-sig", errors="surrogateescape", newline=end)
         try:
-            yield from numbered(text)
+            yield from number_lines(text)
         finally:
             if not self.raw.closed:
                 text.detach()  # whoever opened the file closes it
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ElementPiece:
     """Triples of the element with this number in its file; blank nodes have the labels they have there.
 
     An element may come in several pieces, but the time of all of them is the same.
@@ -85,7 +76,7 @@ def overlong(place: str, line: Overlong) -> Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class StreamElement:
     """An element to be written: its number in the stream from 1, its time and its triples."""
 
     number: int
@@ -93,8 +84,8 @@ class Element:
     triples: tuple[Texts, ...]
 
 
-Reader = Callable[[File], Iterator[Piece | Broken]]
-Writer = Callable[[IO[bytes], Iterable[Element]], None]
+Reader = Callable[[File], Iterator[ElementPiece | Broken]]
+Writer = Callable[[IO[bytes], Iterable[StreamElement]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +116,27 @@ class ElementReader:
     times: EventTime = field(default_factory=EventTime)
     bad_lines: BadLines = field(default_factory=BadLines)
 
-    def batches(self, tally: Tally | None = None) -> pa.RecordBatchReader:
+    def batches(self, tally: ReadCounts | None = None) -> pa.RecordBatchReader:
         """Return the rows in the encoded schema, without `t_next`."""
-        return pa.RecordBatchReader.from_batches(EVENTS, self._batches(tally or Tally()))
+        return pa.RecordBatchReader.from_batches(EVENTS, self._batches(tally or ReadCounts()))
 
-    def _batches(self, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def _batches(self, tally: ReadCounts) -> Iterator[pa.RecordBatch]:
         rows: list[Row] = []
         with self.bad_lines.quarantine() as quarantine:
             for index, name in enumerate(self.files):
                 for found in self._read(name):
-                    problem = found if isinstance(found, Broken) else beyond(found)
+                    problem = found if isinstance(found, Broken) else check_limits_of(found)
                     if problem is not None:
                         self._refuse(name, problem, tally, quarantine)
-                    elif isinstance(found, Piece):
+                    elif isinstance(found, ElementPiece):
                         rows.extend(self._rows(index, found, tally))
                     if len(rows) >= BATCH:
-                        yield batch(rows)
+                        yield encode_events(rows)
                         rows = []
         if rows:
-            yield batch(rows)
+            yield encode_events(rows)
 
-    def _read(self, name: str) -> Iterator[Piece | Broken]:
+    def _read(self, name: str) -> Iterator[ElementPiece | Broken]:
         with open_binary(name) as raw:
             found = self.format.read(File(name, raw, self.times))
             while True:
@@ -157,7 +148,7 @@ class ElementReader:
                     return
                 yield each
 
-    def _rows(self, index: int, piece: Piece, tally: Tally) -> Iterator[Row]:
+    def _rows(self, index: int, piece: ElementPiece, tally: ReadCounts) -> Iterator[Row]:
         seq = (index << FILE_BITS) + piece.number
         tally.lines += len(piece.triples)
         tally.grouped = True
@@ -169,16 +160,16 @@ class ElementReader:
             else:
                 yield piece.t, seq, s, p, o
 
-    def _refuse(self, name: str, broken: Broken, tally: Tally, quarantine: IO[bytes] | None) -> None:
+    def _refuse(self, name: str, broken: Broken, tally: ReadCounts, quarantine: IO[bytes] | None) -> None:
         tally.bad += 1
         if self.bad_lines.action == "fail":
-            shown = f", in: {shortened(broken.text.strip(), 120)}" if broken.text else ""
+            shown = f", in: {shorten(broken.text.strip(), 120)}" if broken.text else ""
             raise DataError(f"{name}, {broken.place}: {broken.reason}{shown}")
         if quarantine is not None and broken.text:
             quarantine.write(broken.text.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n")
 
 
-def beyond(piece: Piece) -> Broken | None:
+def check_limits_of(piece: ElementPiece) -> Broken | None:
     """Return what is wrong with a piece whose terms are longer than they may be; None for all others."""
     try:
         for texts in piece.triples:
@@ -193,7 +184,7 @@ def statement(triple: Texts, graph: str = "") -> str:
     return f"{' '.join(triple)} {graph} ." if graph else f"{' '.join(triple)} ."
 
 
-def scoped(element: Element) -> Iterator[Texts]:
+def scope_blank_nodes(element: StreamElement) -> Iterator[Texts]:
     """Return the triples of an element with labels of blank nodes that no other element has."""
     start = f"_:e{element.number}x"
     for s, p, o in element.triples:
@@ -204,6 +195,6 @@ def scoped(element: Element) -> Iterator[Texts]:
         )
 
 
-def graph_name(element: Element) -> str:
+def graph_name(element: StreamElement) -> str:
     """Return a name for the graph of an element, where a format wants one."""
     return f"<urn:hydrograph:element:{element.number}>"

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 
 from hydrograph.errors import DataError, UsageError
-from hydrograph.rdf.nquads import IRIREF, shortened
+from hydrograph.rdf.nquads import IRIREF, shorten
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Instant
 
 PREFIXES = {
@@ -115,9 +115,9 @@ def instant_of(text: str) -> Instant:
     # Escapes need not be undone: no time has one.
     found = _instant(text[1 : text.rindex('"')].strip()) if text[0] == '"' else None
     if found is None:
-        raise DataError(f"expected a date and time or milliseconds as time, got {shortened(text, 80)}")
+        raise DataError(f"expected a date and time or milliseconds as time, got {shorten(text, 80)}")
     if not -(2**63) <= found < 2**63:
-        raise DataError(f"expected a time of at most 64 bits, got {shortened(text, 80)}")
+        raise DataError(f"expected a time of at most 64 bits, got {shorten(text, 80)}")
     return found
 
 

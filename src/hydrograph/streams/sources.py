@@ -18,18 +18,19 @@ import pyarrow.dataset as ds
 from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.xsd import INEXACT
+from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.elements import ElementReader
 from hydrograph.streams.event_time import EventTime
+from hydrograph.streams.format_registry import ENDINGS, FORMATS, PARQUET, TNT, detect_format, format_named, format_of
 from hydrograph.streams.formats import parquet, tnt
-from hydrograph.streams.formats.tnt import BadLines
-from hydrograph.streams.registry import ENDINGS, FORMATS, PARQUET, TNT, format_named, format_of, looked_at
+from hydrograph.streams.input_files import STDIN, copy_stdin
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from hydrograph.streams.formats.tnt_spark import Found
+    from hydrograph.streams.formats.tnt_spark import TextSurvey
 
 __all__ = [
     "FORMATS",
@@ -44,13 +45,13 @@ __all__ = [
     "estimated_rows",
     "events_as_arrow",
     "events_on_spark",
-    "expected_on_spark",
     "format_of",
     "has_next",
+    "observed_on_spark",
     "open_stream",
     "parquet_paths",
-    "recorded",
-    "spooled",
+    "record_as_parquet",
+    "spool_stdin",
     "tnt",
 ]
 
@@ -82,7 +83,7 @@ class Bounds:
     bad: int = 0
     inexact: bool = True
     """Whether floats or doubles may be among the literals."""
-    found: Found | None = None
+    found: TextSurvey | None = None
 
 
 def open_stream(
@@ -103,15 +104,15 @@ def open_stream(
         format_named(format)
     times = EventTime.read(time)
     stream = RecordedStream(location, name, TNT, (), salt_of(name), bad_lines or BadLines(), times=times)
-    if location == tnt.STDIN:
+    if location == STDIN:
         if format == PARQUET:
             raise UsageError("Parquet can not be read from standard input: give its directory")
-        return replace(stream, format=format or TNT, files=(tnt.STDIN,))
+        return replace(stream, format=format or TNT, files=(STDIN,))
     path = Path(location)
     if not path.exists():
         raise DataError(f"{location}: no such file or directory")
     if not path.is_dir():
-        found = format or looked_at(str(path))
+        found = format or detect_format(str(path))
         if found is None or found == PARQUET:
             raise DataError(
                 f"{location}: expected a {_known()}, or --stream-format; "
@@ -123,7 +124,7 @@ def open_stream(
         manifest = parquet.Manifest.read(path)
         files = tuple(parquet.paths(path.resolve(), manifest))
         return replace(stream, format=PARQUET, files=files, salt=manifest.salt, manifest=manifest)
-    names = {str(file.resolve()): format or looked_at(str(file)) for file in inside}
+    names = {str(file.resolve()): format or detect_format(str(file)) for file in inside}
     known = sorted({found for found in names.values() if found is not None})
     if not known:
         raise DataError(f"{location}: the directory holds no {_known()}")
@@ -155,7 +156,7 @@ def bounds(stream: RecordedStream, spark: SparkSession | None = None) -> Bounds:
         with data_errors():
             found = tnt_spark.survey(spark, _spark_files(stream), stream.bad_lines)
         return Bounds(found.first, found.last, found.rows, found.blanks, found.grouped, found.bad, found=found)
-    tally = tnt.Tally()
+    tally = ReadCounts()
     first: int | None = None
     last: int | None = None
     for t in tnt.TntReader(stream.files, stream.salt, stream.bad_lines).times(tally):
@@ -189,7 +190,7 @@ def events_on_spark(
     return tnt_spark.events(spark, files, stream.salt, stream.bad_lines, numbered, predicates)
 
 
-def expected_on_spark(
+def observed_on_spark(
     stream: RecordedStream, spark: SparkSession, seen: str, t0: Instant, predicates: tuple[str, ...] | None
 ) -> DataFrame:
     """Return the events of a text as a plan of one pass that observes their bounds as `seen` when it is run.
@@ -198,10 +199,10 @@ def expected_on_spark(
     """
     from hydrograph.streams.formats import tnt_spark
 
-    return tnt_spark.expected_events(spark, _spark_files(stream), seen, t0, predicates)
+    return tnt_spark.observed_events(spark, _spark_files(stream), seen, t0, predicates)
 
 
-def events_as_arrow(stream: RecordedStream, tally: tnt.Tally | None = None) -> pa.RecordBatchReader:
+def events_as_arrow(stream: RecordedStream, tally: ReadCounts | None = None) -> pa.RecordBatchReader:
     """Return the events in the encoded schema, read without Spark, in the order of the files; `tally` counts along."""
     if stream.format == PARQUET:
         batches = ds.dataset(list(stream.files), schema=EVENTS, format="parquet").to_batches()
@@ -231,17 +232,17 @@ def has_next(stream: RecordedStream) -> bool:
     return stream.manifest is not None and stream.manifest.t_next
 
 
-def spooled(stream: RecordedStream, directory: Path) -> RecordedStream:
+def spool_stdin(stream: RecordedStream, directory: Path) -> RecordedStream:
     """Return the stream with standard input copied to a file below `directory`, so that it can be read twice."""
-    if stream.location != tnt.STDIN:
+    if stream.location != STDIN:
         return stream
     directory.mkdir(parents=True, exist_ok=True)
     copy = directory / "stdin.tnt"
-    tnt.copy_stdin(copy)
+    copy_stdin(copy)
     return replace(stream, files=(str(copy),))
 
 
-def recorded(stream: RecordedStream, directory: Path, tally: tnt.Tally | None = None) -> RecordedStream:
+def record_as_parquet(stream: RecordedStream, directory: Path, tally: ReadCounts | None = None) -> RecordedStream:
     """Return the stream as one that Spark can read: text and Parquet as they are, all else as Parquet in `directory`.
 
     `tally` counts what is read here.
@@ -258,7 +259,7 @@ def recorded(stream: RecordedStream, directory: Path, tally: tnt.Tally | None = 
 def data_errors() -> Iterator[None]:
     """Turn the failure of a Spark job that met a broken line into a DataError that names file, line and reason.
 
-    One that met what `expected_on_spark` was to be without becomes NotAsExpectedError.
+    One that met what `observed_on_spark` was to be without becomes NotAsExpectedError.
     """
     try:
         yield
@@ -272,7 +273,7 @@ def data_errors() -> Iterator[None]:
 
 
 def _spark_files(stream: RecordedStream) -> tuple[str, ...]:
-    if tnt.STDIN in stream.files:
+    if STDIN in stream.files:
         raise UsageError("Spark cannot read standard input: write it to a file, or choose --placement local")
     return stream.files
 

@@ -15,7 +15,7 @@ from hydrograph.runtime.placement import spark as spark_placement
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.replay import replay
-from hydrograph.runtime.report_ranks import Ranks, parts
+from hydrograph.runtime.report_ranks import ReportRanks, parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -126,7 +126,12 @@ class _Noted:
 def test_the_length_of_parts() -> None:
     parsed = hydrograph.query(QUERIES["rstream"])  # an event is in ten windows
     planned = plan(parsed.algebra, parsed.profile, 0)
-    assert parts(planned, Ranks(5, 105), 1000, 10_000) == [Ranks(5, 105)]
-    assert parts(planned, Ranks(5, 105), 1000, 3000) == [Ranks(5, 30), Ranks(30, 55), Ranks(55, 80), Ranks(80, 105)]
-    assert parts(planned, Ranks(5, 8), 10**9, 1) == [Ranks(5, 6), Ranks(6, 7), Ranks(7, 8)]
-    assert parts(planned, Ranks(5, 5), 10**9, 1) == [Ranks(5, 5)]
+    assert parts(planned, ReportRanks(5, 105), 1000, 10_000) == [ReportRanks(5, 105)]
+    assert parts(planned, ReportRanks(5, 105), 1000, 3000) == [
+        ReportRanks(5, 30),
+        ReportRanks(30, 55),
+        ReportRanks(55, 80),
+        ReportRanks(80, 105),
+    ]
+    assert parts(planned, ReportRanks(5, 8), 10**9, 1) == [ReportRanks(5, 6), ReportRanks(6, 7), ReportRanks(7, 8)]
+    assert parts(planned, ReportRanks(5, 5), 10**9, 1) == [ReportRanks(5, 5)]

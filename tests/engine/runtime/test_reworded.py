@@ -15,7 +15,7 @@ from hydrograph_gauge.oracle.compare import compare_reports
 from hydrograph_gauge.oracle.dataset import StaticData
 from hydrograph_gauge.oracle.evaluate import Report
 from tests.support.random_cases import Case
-from tests.support.random_windows import random_report_case
+from tests.support.random_reports import random_report_case
 from tests.support.reported import answer_any
 
 FIRST_SEED = 70_000

@@ -12,7 +12,7 @@ import hydrograph.errors
 import hydrograph_gauge
 from hydrograph.cli.main import main
 from hydrograph.streams.elements import Format
-from hydrograph.streams.registry import FORMATS, written_endings
+from hydrograph.streams.format_registry import FORMATS, written_endings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

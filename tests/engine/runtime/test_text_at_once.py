@@ -11,7 +11,7 @@ import hydrograph
 from hydrograph.errors import DataError
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.reports import digest
-from hydrograph.streams.formats.tnt_glance import glance
+from hydrograph.streams.formats.tnt_spark import sample_ends
 
 STREAM = "http://example.org/s"
 JOIN = f"""PREFIX : <http://example.org/>
@@ -62,7 +62,7 @@ def test_one_pass_gives_the_reports_of_the_local_placement(spark: SparkSession, 
         if line is not None:
             given[3_000] = line
         path = written(tmp_path, given)
-        seen = glance((path,))
+        seen = sample_ends((path,))
         assert seen is not None, "the surprise must be out of sight"
         assert (seen.first, seen.last) == (20, 40_400)
         for text, surprised in ((JOIN, ("blank", "double")), (FILTER, ("double",))):
@@ -129,9 +129,9 @@ def test_a_broken_line_out_of_sight_is_named(spark: SparkSession, tmp_path: Path
 def test_a_glance_sees_what_takes_a_survey(tmp_path: Path) -> None:
     plain = lines()
     for line in ("5\t_:b <p:p> <p:o> .", '5\t<p:s> <p:p> "1"^^<http://www.w3.org/2001/XMLSchema#float> .'):
-        assert glance((written(tmp_path, [line, *plain]),)) is None
-        assert glance((written(tmp_path, [*plain, line]),)) is None
-    assert glance((written(tmp_path, ["# only a comment"]),)) is None
-    seen = glance((written(tmp_path, plain),))
+        assert sample_ends((written(tmp_path, [line, *plain]),)) is None
+        assert sample_ends((written(tmp_path, [*plain, line]),)) is None
+    assert sample_ends((written(tmp_path, ["# only a comment"]),)) is None
+    seen = sample_ends((written(tmp_path, plain),))
     assert seen is not None
     assert (seen.first, seen.last) == (20, 40_400)

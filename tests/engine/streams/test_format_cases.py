@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from hydrograph.errors import DataError
+from hydrograph.streams.bad_lines import BadLines, ReadCounts
+from hydrograph.streams.format_registry import FORMATS
 from hydrograph.streams.formats import parquet, tnt
-from hydrograph.streams.formats.tnt import BadLines, Tally
-from hydrograph.streams.registry import FORMATS
 from hydrograph.streams.sources import events_as_arrow, open_stream
 
 CASES = Path(__file__).parents[2] / "cases" / "formats"
@@ -47,7 +47,7 @@ class FormatCase:
                 (given / name).write_bytes(base64.b64decode(body) if binary else body.encode())
         options = self.options()
         location = given if len(names) > 1 else given / names[0]
-        tally = Tally()
+        tally = ReadCounts()
         try:
             stream = open_stream(
                 str(location),

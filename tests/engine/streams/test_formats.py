@@ -20,11 +20,11 @@ from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import RDF_TYPE, XSD
-from hydrograph.streams.elements import Element, Format
+from hydrograph.streams.elements import Format, StreamElement
 from hydrograph.streams.event_time import GENERATED, Texts, moment_text
-from hydrograph.streams.registry import FORMATS, format_named, written_endings
+from hydrograph.streams.format_registry import FORMATS, format_named, written_endings
 from hydrograph.streams.sources import TNT, events_as_arrow, open_stream
-from hydrograph.streams.writing import elements_of, write_elements, write_stream
+from hydrograph.streams.stream_writer import elements_of, write_elements, write_stream
 
 Found = list[tuple[int, frozenset[Texts]]]
 
@@ -58,7 +58,8 @@ STREAMS = st.lists(
     st.tuples(TIMES, st.lists(TRIPLES, min_size=1, max_size=5, unique=True)), min_size=1, max_size=5
 ).map(
     lambda found: [
-        Element(number, t, tuple(triples)) for number, (t, triples) in enumerate(sorted(found, key=lambda e: e[0]), 1)
+        StreamElement(number, t, tuple(triples))
+        for number, (t, triples) in enumerate(sorted(found, key=lambda e: e[0]), 1)
     ]
 )
 WRITERS = [each for each in FORMATS if each.write is not None]
@@ -108,7 +109,7 @@ def mapped(
     )
 
 
-def expected(elements: list[Element]) -> Found:
+def expected(elements: list[StreamElement]) -> Found:
     return [(element.t, frozenset(element.triples)) for element in elements]
 
 
@@ -119,7 +120,7 @@ def target_of(directory: Path, format_: Format, packed: str = "") -> Path:
 @pytest.mark.parametrize("format_", [each for each in WRITERS if not each.only_triples], ids=lambda each: each.name)
 @given(elements=STREAMS)
 @settings(max_examples=60, deadline=None)
-def test_what_is_written_is_read_again(format_: Format, elements: list[Element]) -> None:
+def test_what_is_written_is_read_again(format_: Format, elements: list[StreamElement]) -> None:
     with TemporaryDirectory() as directory:
         target = target_of(Path(directory), format_)
         write_elements(elements, str(target), format_)
@@ -129,7 +130,7 @@ def test_what_is_written_is_read_again(format_: Format, elements: list[Element])
 @pytest.mark.parametrize("format_", [each for each in WRITERS if each.only_triples], ids=lambda each: each.name)
 @given(elements=STREAMS)
 @settings(max_examples=60, deadline=None)
-def test_formats_of_triples_keep_triples_and_refuse_blank_nodes(format_: Format, elements: list[Element]) -> None:
+def test_formats_of_triples_keep_triples_and_refuse_blank_nodes(format_: Format, elements: list[StreamElement]) -> None:
     with TemporaryDirectory() as directory:
         target = target_of(Path(directory), format_)
         if any("_:" in (s[:2], o[:2]) for element in elements for s, _, o in element.triples):
@@ -146,12 +147,12 @@ def test_formats_of_triples_keep_triples_and_refuse_blank_nodes(format_: Format,
 @pytest.mark.parametrize("format_", WRITERS, ids=lambda each: each.name)
 @given(elements=STREAMS)
 @settings(max_examples=8, deadline=None)
-def test_equal_to_timed_n_triples(format_: Format, elements: list[Element]) -> None:
+def test_equal_to_timed_n_triples(format_: Format, elements: list[StreamElement]) -> None:
     """The way over Parquet, which `hydrograph convert` takes, from timed N-Triples and back."""
     from hydrograph.streams.formats import parquet, tnt
 
     if format_.only_triples:
-        elements = [Element(each.number, each.t, each.triples[:1]) for each in elements if abs(each.t) < 10**18]
+        elements = [StreamElement(each.number, each.t, each.triples[:1]) for each in elements if abs(each.t) < 10**18]
         elements = [each for each in elements if "_" not in (each.triples[0][0][0], each.triples[0][2][0])]
     with TemporaryDirectory() as name:
         directory = Path(name)
@@ -184,7 +185,7 @@ def long_string(text: str) -> str:
 
 @given(elements=STREAMS, data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_logs_of_messages_in_trig(elements: list[Element], data: st.DataObject) -> None:
+def test_logs_of_messages_in_trig(elements: list[StreamElement], data: st.DataObject) -> None:
     text = 'VERSION "1.2-messages"\n'
     for element in elements:
         graph = f"<urn:g{element.number}>"
@@ -202,7 +203,10 @@ def test_logs_of_messages_in_trig(elements: list[Element], data: st.DataObject) 
 @pytest.mark.parametrize("packed", [".gz", ".zst"])
 @pytest.mark.parametrize("format_", [each for each in WRITERS if not each.one_each], ids=lambda each: each.name)
 def test_packed_files(tmp_path: Path, format_: Format, packed: str) -> None:
-    elements = [Element(1, 5, (("<urn:a>", "<urn:b>", '"é"@en'),)), Element(2, 6, (("<urn:a>", "<urn:b>", "<urn:c>"),))]
+    elements = [
+        StreamElement(1, 5, (("<urn:a>", "<urn:b>", '"é"@en'),)),
+        StreamElement(2, 6, (("<urn:a>", "<urn:b>", "<urn:c>"),)),
+    ]
     target = target_of(tmp_path, format_, packed)
     write_elements(elements, str(target), format_)
     assert read(target) == expected(elements)

@@ -11,13 +11,13 @@ from typing import IO, cast
 import pytest
 
 from hydrograph.errors import DataError
-from hydrograph.streams import lines
-from hydrograph.streams.elements import Broken, File, Piece
+from hydrograph.streams import input_files as lines
+from hydrograph.streams.bad_lines import BadLines, ReadCounts
+from hydrograph.streams.elements import Broken, ElementPiece, File
 from hydrograph.streams.event_time import GENERATED, EventTime
+from hydrograph.streams.format_registry import format_named
 from hydrograph.streams.formats import jelly, messages, tnt, turtle
-from hydrograph.streams.formats.tnt import BadLines, Tally
-from hydrograph.streams.lines import Overlong, numbered
-from hydrograph.streams.registry import format_named
+from hydrograph.streams.input_files import Overlong, number_lines
 from hydrograph.streams.sources import events_as_arrow, open_stream
 
 LIMIT = 1000
@@ -33,7 +33,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_of_a_line_that_is_too_long_the_beginning_is_left() -> None:
     whole = "y" * (LIMIT - 1) + "\n"
     text = io.StringIO(f"a\n{LONG}\n{whole}{whole[1:]}{LONG}{LONG}\nb")
-    found = [*numbered(text)]
+    found = [*number_lines(text)]
     assert [number for number, _ in found] == [1, 2, 3, 4, 5, 6]
     assert [line for _, line in found if isinstance(line, str)] == ["a\n", whole, whole[1:], "b"]
     assert found[1][1] == found[4][1] == Overlong("x" * lines.SHOWN)
@@ -48,7 +48,7 @@ def test_ends_of_lines_are_what_they_were(end: str) -> None:
 
 def test_a_line_that_is_too_long_is_told_before_its_end_has_come() -> None:
     text = io.StringIO(f"{LONG}\nb")
-    found = numbered(text)
+    found = number_lines(text)
     assert next(found) == (1, Overlong("x" * lines.SHOWN))
     assert text.tell() < len(LONG)
     assert [*found] == [(2, "b")]
@@ -77,7 +77,7 @@ def test_memory_does_not_grow_with_a_line(monkeypatch: pytest.MonkeyPatch) -> No
     text = io.TextIOWrapper(cast("IO[bytes]", Endless(b"", 16 << 20)), "utf-8")
     tracemalloc.start()
     try:
-        assert [number for number, _ in numbered(text)] == [1]
+        assert [number for number, _ in number_lines(text)] == [1]
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
@@ -106,7 +106,7 @@ def test_what_follows_a_line_that_is_too_long_is_read(tmp_path: Path, name: str)
     ending = "tnt" if name == "tnt" else format_named(name).endings[0].removeprefix(".")
     file = tmp_path / f"in.{ending}"
     file.write_text(line_of(name, 1, "<urn:o>") + line_of(name, 2, f'"{LONG}"') + line_of(name, 3, "<urn:o>"))
-    kept, tally = tmp_path / "kept", Tally()
+    kept, tally = tmp_path / "kept", ReadCounts()
     table = events_as_arrow(open_stream(str(file), bad_lines=BadLines("file", kept)), tally).read_all()
     assert {*table["t"].to_pylist()} >= {1, 3}
     assert 2 not in table["t"].to_pylist()
@@ -119,10 +119,10 @@ def test_what_follows_a_line_that_is_too_long_is_read(tmp_path: Path, name: str)
 def test_times_are_not_taken_from_a_line_that_is_too_long(tmp_path: Path) -> None:
     (tmp_path / "in.tnt").write_text(f'1\t<urn:s> <urn:p> "{LONG}" .\n')
     with pytest.raises(DataError, match="line 1: expected a line or an element of at most 1000 bytes"):
-        [*tnt.TntReader((str(tmp_path / "in.tnt"),), "s").times(Tally())]
+        [*tnt.TntReader((str(tmp_path / "in.tnt"),), "s").times(ReadCounts())]
 
 
-def read_messages(text: str, name: str) -> list[Piece | Broken]:
+def read_messages(text: str, name: str) -> list[ElementPiece | Broken]:
     raw = cast("IO[bytes]", io.BufferedReader(io.BytesIO(text.encode())))
     return [*messages.read(File(name, raw, EventTime()))]
 
@@ -135,7 +135,7 @@ def by_line(t: int, size: int = 1) -> str:
 def test_a_message_that_is_too_long_is_broken_and_those_beside_it_are_not(name: str) -> None:
     text = "MESSAGE\n".join(['VERSION "1.2-messages"\n', by_line(1), by_line(2, 500), by_line(3)])
     found = read_messages(text, name)
-    assert [each.t for each in found if isinstance(each, Piece)] == [1, 3]
+    assert [each.t for each in found if isinstance(each, ElementPiece)] == [1, 3]
     (broken,) = (each for each in found if isinstance(each, Broken))
     assert broken.place.startswith("message 3 at line")
     assert "at most 1000 bytes" in broken.reason
@@ -144,7 +144,7 @@ def test_a_message_that_is_too_long_is_broken_and_those_beside_it_are_not(name: 
 def test_a_line_that_is_too_long_breaks_its_message_where_lines_are_statements() -> None:
     text = f'VERSION "1.2-messages"\n{by_line(1)}MESSAGE\n<urn:s> <urn:p> "{LONG}" .\nMESSAGE\n{by_line(3)}'
     found = read_messages(text, "log.nq")
-    assert [each.t if isinstance(each, Piece) else None for each in found] == [1, None, 3]
+    assert [each.t if isinstance(each, ElementPiece) else None for each in found] == [1, None, 3]
     with pytest.raises(DataError, match="at most 1000 bytes"):
         read_messages(text, "log.trig")
 
@@ -161,7 +161,7 @@ def test_what_can_not_be_taken_up_again_is_refused(name: str) -> None:
         assert ("at most 1000 bytes" in outcome) == endless
 
 
-def said(found: Iterator[Piece | Broken]) -> str:
+def said(found: Iterator[ElementPiece | Broken]) -> str:
     try:
         return "".join(each.reason for each in found if isinstance(each, Broken))
     except DataError as error:

@@ -12,10 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrograph.errors import DataError
-from hydrograph.streams.nesting import DEEPEST, DEEPEST_TRIPLE_TERM, JSON, PIECE, TURTLE, Guarded, Nesting, check
-from hydrograph.streams.parsers import JSON_LD, TRIG, quads
-from hydrograph.streams.parsers import TURTLE as TURTLE_SYNTAX
-from hydrograph.streams.static import read_static
+from hydrograph.streams.rdf_parsers import (
+    DEEPEST,
+    DEEPEST_TRIPLE_TERM,
+    JSON_BRACKETS,
+    JSON_LD,
+    PIECE,
+    TRIG,
+    TURTLE_BRACKETS,
+    Nesting,
+    NestingGuard,
+    check_nesting,
+    quads,
+)
+from hydrograph.streams.rdf_parsers import TURTLE as TURTLE_SYNTAX
+from hydrograph.streams.static_graphs import read_static
 
 NO_BRACKETS = (
     '"[(("', "'{[<<'", '""', "''", r'"\"["', r'"\\"', r"'\\\'['", '"""[\n"[" ""( \\""""', "'''(\n'[' ''{ \\''''",
@@ -46,7 +57,7 @@ def test_only_brackets_count_wherever_a_text_is_cut(tokens: list[str], cuts: lis
         depth += step
         terms += step if token in ("<<", ">>") else 0
         text += f"{token} "
-    nesting = added(Nesting(TURTLE), text.encode(), cuts)
+    nesting = added(Nesting(TURTLE_BRACKETS), text.encode(), cuts)
     assert (nesting.depth, nesting.triple_terms) == (depth, terms)
 
 
@@ -62,7 +73,7 @@ def test_only_brackets_count_in_json_too(tokens: list[str], cuts: list[int]) -> 
         if depth + BRACKETS.get(token, 0) >= 0:
             depth += BRACKETS.get(token, 0)
             text += token
-    assert added(Nesting(JSON), text.encode(), cuts).depth == depth
+    assert added(Nesting(JSON_BRACKETS), text.encode(), cuts).depth == depth
 
 
 def nested(start: str, inside: str, end: str, depth: int) -> bytes:
@@ -93,7 +104,7 @@ def test_documents_of_json_too() -> None:
             list(quads(io.BytesIO(deep), JSON_LD))
 
 
-DEEP = "import sys; from hydrograph.streams.static import read_static; read_static(sys.argv[1])"
+DEEP = "import sys; from hydrograph.streams.static_graphs import read_static; read_static(sys.argv[1])"
 
 
 @pytest.mark.parametrize("name", ["g.ttl", "g.trig", "g.nt", "g.nq"])
@@ -128,19 +139,19 @@ def test_text_without_brackets_is_hardly_looked_at() -> None:
 
         def findall(self, data: bytes, at: int) -> list[bytes]:
             self.looked += len(data) - at
-            return TURTLE.token.findall(data, at)
+            return TURTLE_BRACKETS.token.findall(data, at)
 
     counting = Counting()
-    grammar = type(TURTLE)(counting, TURTLE.insides, TURTLE.across_lines)  # type: ignore[arg-type]
+    grammar = type(TURTLE_BRACKETS)(counting, TURTLE_BRACKETS.insides, TURTLE_BRACKETS.across_lines)  # type: ignore[arg-type]
     data = b'<urn:s> <urn:p> "a" , "b"@en , <urn:o> . # (no bracket)\n'.replace(b"(", b"").replace(b")", b"") * 20_000
-    check(data, grammar)
+    check_nesting(data, grammar)
     assert counting.looked < len(data) / 100
 
 
 def test_a_guard_gives_what_it_is_given(tmp_path: Path) -> None:
     data = bytes(range(256)).replace(b"<", b"").replace(b"[", b"") * 1000
-    guarded = Guarded(io.BytesIO(data), Nesting(TURTLE))
+    guarded = NestingGuard(io.BytesIO(data), Nesting(TURTLE_BRACKETS))
     parts = [*iter(lambda: guarded.read(2040), b"")]
     assert b"".join(parts) == data
     assert max(map(len, parts)) <= 2040
-    assert Guarded(io.BytesIO(b"abc"), Nesting(TURTLE)).read() == b"abc"
+    assert NestingGuard(io.BytesIO(b"abc"), Nesting(TURTLE_BRACKETS)).read() == b"abc"

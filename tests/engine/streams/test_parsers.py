@@ -11,8 +11,8 @@ import pyoxigraph as ox
 import pytest
 
 from hydrograph.errors import DataError
-from hydrograph.streams.parsers import BUFFER, JSON_LD, TRIG, TURTLE, Complaints, quads
-from hydrograph.streams.static import read_static
+from hydrograph.streams.rdf_parsers import BUFFER, JSON_LD, TRIG, TURTLE, Complaints, quads
+from hydrograph.streams.static_graphs import read_static
 
 TOO_LONG = "expected terms of at most 16 MiB, got a longer one"
 

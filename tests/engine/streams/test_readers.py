@@ -13,7 +13,7 @@ import zstandard
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import EVENT_COLUMNS
-from hydrograph.streams.formats.tnt import BadLines
+from hydrograph.streams.bad_lines import BadLines
 from hydrograph.streams.schema import EVENTS
 from hydrograph.streams.sources import bounds, data_errors, events_as_arrow, events_on_spark, open_stream
 from tests.support.tnt_lines import BROKEN, STATEMENTS, random_line

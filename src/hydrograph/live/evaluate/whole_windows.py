@@ -17,7 +17,6 @@ import pyarrow as pa
 from hydrograph.compile import output_queries
 from hydrograph.compile.inputs import CLOSES, Deduplication
 from hydrograph.compile.program import Program
-from hydrograph.compile.report_instants import NEVER
 from hydrograph.live.evaluate.deduplication import may_repeat
 from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S, compare_reports
 from hydrograph.live.evaluate.live_program import MAX_REPORTS, LiveCompiler, load_ranks, load_static
@@ -29,10 +28,10 @@ from hydrograph.live.step.state import State, StateRun
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.placement.executor import PreparedProgram
-from hydrograph.runtime.report_ranks import Ranks, found_instants, held_ranks, instants_of
+from hydrograph.runtime.report_ranks import ReportRanks, instants_of, nonempty_ranks, read_instants
 from hydrograph.runtime.reports import Report, RowsByRank
-from hydrograph.streams.static import StaticGraphs
-from hydrograph.temporal import Instant
+from hydrograph.streams.static_graphs import StaticGraphs
+from hydrograph.temporal import END_OF_TIME, Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class WholeWindows:
         if self._timeline.by_rank:
             return self._by_rank(request)
         closes = self._timeline.closes(request.held, request.start, request.end)
-        return self._by_time(request, NEVER, closes) if closes else ([], request.previous)
+        return self._by_time(request, END_OF_TIME, closes) if closes else ([], request.previous)
 
     def reports(self, request: ReportRequest) -> tuple[list[Report], PreviousReport]:
         """Return the reports that are due."""
@@ -135,15 +134,15 @@ class WholeWindows:
         repeats = any(map(may_repeat, {id(each): each for each in tables.values()}.values()))
         made = self._program(Deduplication.LEAD if repeats else Deduplication.NOT_NEEDED)
         reread = int(self._timeline.rereads_previous and request.previous.last is not None)
-        evaluated = Ranks(ranks.start - reread, ranks.end)
+        evaluated = ReportRanks(ranks.start - reread, ranks.end)
         given = load_ranks(self._placement, self._timeline.plan, made.program, evaluated, ranks)
         (rows,) = self._run(made, given)
         return self._compare(made, rows, self._timings(ranks), request.previous)
 
-    def _timings(self, ranks: Ranks) -> list[Timing]:
+    def _timings(self, ranks: ReportRanks) -> list[Timing]:
         """Return the reports of a grid, without empty ones where those are not reported."""
         plan = self._timeline.plan
-        content = held_ranks(self._inputs, self._placement, ranks) if plan.needs_content else None
+        content = nonempty_ranks(self._inputs, self._placement, ranks) if plan.needs_content else None
         return list(instants_of(plan, ranks, content))
 
     def _by_time(
@@ -157,7 +156,7 @@ class WholeWindows:
         given = {"k_from": 0, "k_to": MAX_REPORTS, "after": max(BEGINNING, after), "until": request.end - 1}
         given |= {f"{name}_before": request.rows.units_before(window) for name, (window, _) in self._windows.items()}
         rows, found = self._run(made, given)
-        timings = [each for each in found_instants(found) if each[1] >= request.start]
+        timings = [each for each in read_instants(found) if each[1] >= request.start]
         return self._compare(made, rows, timings, request.previous)
 
     def _load_windows(self, request: ReportRequest) -> dict[Iri, pa.Table]:

@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from hydrograph.algebra.queries import Ask, Select, StreamOperator
 from hydrograph.compile.inputs import AllVisibility, CountVisibility, TimeVisibility
-from hydrograph.compile.report_instants import NEVER
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import report_ranks
 from hydrograph.runtime.plan import Plan
-from hydrograph.runtime.report_ranks import Ranks
-from hydrograph.temporal import Instant
+from hydrograph.runtime.report_ranks import ReportRanks
+from hydrograph.temporal import END_OF_TIME, Instant
 from hydrograph.windows.report import Held, Range, When, last_seen
 from hydrograph.windows.scope import Grid
 
@@ -120,9 +119,9 @@ class ReportTimeline:
                     return VisibleSpans(close[0], close[1], inside)
                 return VisibleSpans(times + delay, close[1] - grid.step, inside)
             case CountVisibility() | AllVisibility():
-                return VisibleSpans(times, np.full_like(times, NEVER), since)
+                return VisibleSpans(times, np.full_like(times, END_OF_TIME), since)
 
-    def ranks(self, held: Mapping[Iri, Held]) -> Ranks:
+    def ranks(self, held: Mapping[Iri, Held]) -> ReportRanks:
         """Return the reports if no element follows: from the first window that holds an element to the last (A1)."""
         known = [each for each in held.values() if each is not None]
         span = (min(first for first, _ in known), max(last for _, last in known)) if known else None
@@ -135,7 +134,7 @@ class ReportTimeline:
         if first > last:
             return []
         found: list[Instant] = (
-            report_ranks.known_instants(self.plan, held, Range(first - 1, last)).column("t").to_pylist()
+            report_ranks.scheduled_instants(self.plan, held, Range(first - 1, last)).column("t").to_pylist()
         )
         return found
 
@@ -164,7 +163,7 @@ class ReportTimeline:
             else:
                 firsts.append(first)
                 lasts.append(last_seen(grid, last, policy.period or 0))
-        return min(firsts, default=NEVER), max(lasts, default=BEGINNING)
+        return min(firsts, default=END_OF_TIME), max(lasts, default=BEGINNING)
 
     def last(self, held: Mapping[Iri, Held]) -> Instant | None:
         """Return the time behind the last report if no element follows; None if there is no report."""
@@ -176,7 +175,7 @@ class ReportTimeline:
             if known is not None:
                 spans = self.spans(name, np.array([known[1]], np.int64))
                 leave = int(spans.leave[0])
-                ends.append((leave if leave < NEVER else known[1]) + 1)
+                ends.append((leave if leave < END_OF_TIME else known[1]) + 1)
         period = self.plan.profile.report.period or 0
         return max(ends) + period if ends else None
 

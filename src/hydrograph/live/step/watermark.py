@@ -9,10 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from hydrograph.live.step.input_batch import Partition
-from hydrograph.temporal import Duration, Instant
-
-FOREVER: Instant = 2**61
-"""The watermark of a stream that has ended: later than any event time."""
+from hydrograph.temporal import END_OF_TIME, Duration, Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +33,7 @@ def compute_watermark(
 ) -> Instant | None:
     """Return the smallest event time reached by any partition, minus the lateness; None while one has no element.
 
-    Partitions that have ended or are idle do not count. If all have ended, the watermark is `FOREVER`. If all are idle
+    Partitions that have ended or are idle do not count. If all have ended, the watermark is `END_OF_TIME`. If all are idle
     there is none; the step then closes the windows that hold elements.
 
     >>> compute_watermark({"a": 10, "b": 7}, ["a", "b"], [], [], 2)
@@ -45,7 +42,7 @@ def compute_watermark(
     8
     """
     if all(partition in ended for partition in partitions):
-        return FOREVER
+        return END_OF_TIME
     waiting = [partition for partition in partitions if partition not in ended and partition not in idle]
     if not waiting or any(partition not in newest for partition in waiting):
         return None

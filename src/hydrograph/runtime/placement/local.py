@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,11 +19,12 @@ from sqlglot import exp
 
 from hydrograph.compile.printers import Target, print_sql
 from hydrograph.compile.program import Program
-from hydrograph.runtime.kernels import Kernel, called
+from hydrograph.runtime.kernels import Kernel, called_kernels
 from hydrograph.runtime.placement import Parameters, executor
 from hydrograph.runtime.placement.executor import PreparedProgram
 
 _NUMBERS = itertools.count()
+_PARAMETER = re.compile(r"\$(\w+)")
 _MOST = 1_000
 """Queries after which a database is renewed, which takes as long as a few of them."""
 
@@ -172,9 +174,10 @@ class Local:
         self._asked += 1
         if self._asked > _MOST and not self._has_views:
             self._renew()
-        for kernel in called(text):
+        for kernel in called_kernels(text):
             self._register(kernel)
-        used = {name: value for name, value in parameters.items() if _names(text, name)}
+        names = set(_PARAMETER.findall(text))
+        used = {name: value for name, value in parameters.items() if name in names}
         if not self._small:
             return self._database.sql(text, params=used).to_arrow_table()
         with warnings.catch_warnings():
@@ -193,10 +196,6 @@ class Local:
             type=PythonUDFType.ARROW,
             null_handling=FunctionNullHandling.SPECIAL,
         )
-
-
-def _names(text: str, parameter: str) -> bool:
-    return f"${parameter}" in text
 
 
 def as_columns(table: pa.Table) -> dict[str, list[Any]]:

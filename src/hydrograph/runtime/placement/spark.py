@@ -17,7 +17,7 @@ from hydrograph.compile.printers import Target, print_sql
 from hydrograph.compile.program import Program
 from hydrograph.compile.sql import Sql
 from hydrograph.errors import RunError
-from hydrograph.runtime.kernels import Kernel, called
+from hydrograph.runtime.kernels import Kernel, called_kernels
 from hydrograph.runtime.placement import Parameters, executor
 from hydrograph.runtime.placement.executor import PreparedProgram
 
@@ -189,7 +189,7 @@ class Spark:
 
     def query(self, text: str, parameters: Parameters) -> DataFrame:
         """Return the rows of a SQL text as a lazy DataFrame."""
-        for kernel in called(text):
+        for kernel in called_kernels(text):
             register(self.session, kernel)
         return self.session.sql(text, args=dict(parameters))
 

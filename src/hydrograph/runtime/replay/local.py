@@ -18,9 +18,10 @@ from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.replay.replay import CompiledReplay, Data, Replay, StreamLoader
-from hydrograph.runtime.report_ranks import Ranks
+from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.runtime.reports import Report, ReportDigest, RowsByRank, digest
 from hydrograph.streams import sources
+from hydrograph.streams.bad_lines import ReadCounts
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.windows.report import Held, Range
 from hydrograph.windows.scope import Grid
@@ -45,7 +46,7 @@ class LocalLoader(StreamLoader):
             if paths := sources.parquet_paths(stream):
                 self._placed.add_files(table, paths)
             else:
-                tally = sources.tnt.Tally()
+                tally = ReadCounts()
                 self._placed.add_table(table, sources.events_as_arrow(stream, tally))
                 self.bad_lines += tally.bad
             query = f'SELECT MIN(t) AS first, MAX(t) AS last, COUNT(*) AS "rows" FROM "{table}"'
@@ -107,7 +108,7 @@ class LocalReplay(Replay):
         compiled = self._compiled
         return self._local.run(self._local.prepare(compiled.program, outputs), compiled.parameters)
 
-    def _reports_in_parts(self, parts: list[Ranks]) -> Iterator[Report]:
+    def _reports_in_parts(self, parts: list[ReportRanks]) -> Iterator[Report]:
         """Return the reports part by part, so that the results of one part at a time are in memory."""
         plan, program, ranks = self._compiled.plan, self._compiled.program, self._compiled.ranks
         nonempty = self._nonempty_ranks()
@@ -116,7 +117,7 @@ class LocalReplay(Replay):
         for part in parts:
             # Changes are relative to the report before, which is evaluated too, but not returned.
             earlier = int(plan.operator is not StreamOperator.RSTREAM and part.start > ranks.start)
-            evaluated = Ranks(part.start - earlier, part.end)
+            evaluated = ReportRanks(part.start - earlier, part.end)
             if program.domain is not None:
                 domain = report_ranks.domain_table(report_ranks.domain(None, evaluated), None)
                 self._local.add_table(program.domain, domain)

@@ -21,11 +21,11 @@ from hydrograph.rdf.xsd import INEXACT
 from hydrograph.runtime import report_ranks
 from hydrograph.runtime.placement import Placement, PlacementChoice
 from hydrograph.runtime.plan import Facts, Plan
-from hydrograph.runtime.report_ranks import Ranks
+from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.runtime.reports import Report, ReportDigest, RowsByRank
 from hydrograph.streams import sources
 from hydrograph.streams.sources import Bounds, RecordedStream
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.report import Held, Range
 from hydrograph.windows.scope import Grid
 
@@ -67,7 +67,7 @@ class CompiledReplay:
     plan: Plan
     facts: Facts
     program: Program
-    ranks: Ranks
+    ranks: ReportRanks
     """The reports to evaluate, where they form a grid; else more than there can be."""
     chunks: Chunking | None
     bounds: Mapping[Iri, Bounds]
@@ -164,7 +164,7 @@ class Replay(ABC):
         plan, program = expected.plan, expected.program
         if plan.reports is None:
             table, found = self._run([by_report(program), instants(program)])
-            return report_ranks.reports_at(plan, report_ranks.found_instants(found), RowsByRank(program, table))
+            return report_ranks.reports_at(plan, report_ranks.read_instants(found), RowsByRank(program, table))
         parts = report_ranks.parts(plan, expected.ranks, expected.rows, ROWS_AT_ONCE)
         if len(parts) > 1:
             return self._reports_in_parts(parts)
@@ -192,7 +192,7 @@ class Replay(ABC):
         """Return the rows of each output query; afterwards `compiled` is known."""
 
     @abstractmethod
-    def _reports_in_parts(self, parts: list[Ranks]) -> Iterator[Report]:
+    def _reports_in_parts(self, parts: list[ReportRanks]) -> Iterator[Report]:
         """Return the reports with few result rows in memory at a time (S17)."""
 
     def _survey(self, cores: int | None = None) -> CompiledReplay:
@@ -245,7 +245,7 @@ class Replay(ABC):
         for table in compiled.program.statics:
             placed.add_table(table.name, tables[table.name.removeprefix(prefix)]())
         if compiled.plan.reports is None:
-            scheduled = report_ranks.known_instants(compiled.plan, compiled.spans, self._within)
+            scheduled = report_ranks.scheduled_instants(compiled.plan, compiled.spans, self._within)
             placed.add_table(f"{prefix}{CLOSES}", scheduled)
         if compiled.program.domain is not None:
             rows = report_ranks.domain(compiled.chunks, compiled.ranks)
@@ -257,7 +257,7 @@ class Replay(ABC):
             compiled = self.compiled
             windows = compiled.plan.inputs(compiled.facts, self._placed.prefix)
             windows = self._loader.time_inputs(windows, compiled.bounds)
-            self._nonempty = report_ranks.held_ranks(windows, self._placed, compiled.ranks)
+            self._nonempty = report_ranks.nonempty_ranks(windows, self._placed, compiled.ranks)
         return self._nonempty
 
 

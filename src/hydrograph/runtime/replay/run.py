@@ -18,11 +18,12 @@ from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.replay.local import LocalReplay
 from hydrograph.runtime.replay.replay import Data, Replay
 from hydrograph.runtime.replay.spark import SparkReplay
-from hydrograph.runtime.report_ranks import Ranks
+from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.runtime.reports import Report, ReportDigest
 from hydrograph.runtime.result_formats import DIGEST, QueryResults, write_answers, write_digests
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams import sources
+from hydrograph.streams.bad_lines import ReadCounts
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Range
@@ -94,7 +95,7 @@ class Run:
         return self._opened.expected.program
 
     @property
-    def ranks(self) -> Ranks:
+    def ranks(self) -> ReportRanks:
         """The reports there are, where they form a grid; else more than there can be."""
         return self._opened.compiled.ranks
 
@@ -162,13 +163,16 @@ class Run:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-")))
         names = dict.fromkeys(window.stream for window in self.plan.query.windows)
         streams = {
-            name: sources.spooled(self.data.streams[name], folder / str(number)) for number, name in enumerate(names)
+            name: sources.spool_stdin(self.data.streams[name], folder / str(number))
+            for number, name in enumerate(names)
         }
         within = Range(self.options.after, self.options.until)
         if self._is_local(streams):
             return LocalReplay(self.plan, self.data, streams, within, self._stack)
-        tally = sources.tnt.Tally()
-        streams = {name: sources.recorded(stream, folder / "recorded", tally) for name, stream in streams.items()}
+        tally = ReadCounts()
+        streams = {
+            name: sources.record_as_parquet(stream, folder / "recorded", tally) for name, stream in streams.items()
+        }
         self._recorded_bad_lines = tally.bad
         session = self.options.session or spark_session(self.options.master, self.options.memory)
         return SparkReplay(self.plan, self.data, streams, within, session, self._stack)

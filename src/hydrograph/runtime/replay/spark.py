@@ -16,7 +16,7 @@ from hydrograph.compile.program import Program
 from hydrograph.compile.relation import EncodedLayout, Part, part_of
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import report_ranks
-from hydrograph.runtime.kernels import called
+from hydrograph.runtime.kernels import called_kernels
 from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.placement.local import as_columns
 from hydrograph.runtime.placement.spark import Spark, register
@@ -25,7 +25,7 @@ from hydrograph.runtime.replay import replay
 from hydrograph.runtime.replay.replay import CompiledReplay, Data, Replay
 from hydrograph.runtime.replay.spark_loader import SparkLoader
 from hydrograph.runtime.replay.text_one_pass import UnconfirmedReplay, open_in_one_pass
-from hydrograph.runtime.report_ranks import Ranks
+from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.runtime.reports import Report, ReportDigest, RowsByRank, stretches, sweep
 from hydrograph.streams import sources
 from hydrograph.streams.sources import RecordedStream
@@ -83,7 +83,7 @@ class SparkReplay(Replay):
         times: Iterator[tuple[int, Instant, int | None]]
         if self.plan.reports is None:
             table, found = self._run([by_stretch(program), instants(program)])
-            times, start, end = report_ranks.found_instants(found), 0, found.num_rows
+            times, start, end = report_ranks.read_instants(found), 0, found.num_rows
         else:
             (table,) = self._run([by_stretch(program)])
             ranks = self.compiled.ranks
@@ -131,7 +131,7 @@ class SparkReplay(Replay):
         with sources.data_errors():
             return self._spark.run(self._spark.prepare(compiled.program, outputs), compiled.parameters)
 
-    def _reports_in_parts(self, parts: list[Ranks]) -> Iterator[Report]:
+    def _reports_in_parts(self, parts: list[ReportRanks]) -> Iterator[Report]:
         """Return the reports from results that Spark computes once and keeps, so that few rows are in memory here."""
         del parts  # cut by the rows there are, not by those expected
         compiled, nonempty = self.compiled, self._nonempty_ranks()
@@ -140,9 +140,9 @@ class SparkReplay(Replay):
         with sources.data_errors():
             for end, table in self._spark.in_parts(frame, replay.ROWS_AT_ONCE):
                 rows = RowsByRank(program, table)
-                yield from report_ranks.reports_of(plan, Ranks(start, end), rows, nonempty)
+                yield from report_ranks.reports_of(plan, ReportRanks(start, end), rows, nonempty)
                 start = end
-        yield from report_ranks.reports_of(plan, Ranks(start, compiled.ranks.end), {}, nonempty)
+        yield from report_ranks.reports_of(plan, ReportRanks(start, compiled.ranks.end), {}, nonempty)
 
     def _nonempty_ranks(self) -> frozenset[int] | None:
         with sources.data_errors():
@@ -198,7 +198,7 @@ def _texts(raw: DataFrame, program: Program) -> list[Column]:
             columns.append(f.lit(None).cast("string").alias(output.variable.name))
             continue
         text = print_sql(part_of(output.layout, output.stem, Part.TEXT), Target.SPARK)
-        for kernel in called(text):
+        for kernel in called_kernels(text):
             register(raw.sparkSession, kernel)
         columns.append(f.expr(text).alias(output.variable.name))
     return columns

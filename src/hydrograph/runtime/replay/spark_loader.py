@@ -16,8 +16,7 @@ from hydrograph.runtime.placement.spark import Spark, collect, observed
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.replay.replay import CompiledReplay, StreamLoader
 from hydrograph.streams import sources
-from hydrograph.streams.formats.tnt_glance import glance
-from hydrograph.streams.formats.tnt_spark import NotAsExpectedError, sought
+from hydrograph.streams.formats.tnt_spark import NotAsExpectedError, line_filter, sample_ends
 from hydrograph.streams.sources import Bounds, RecordedStream
 from hydrograph.temporal import END_OF_TIME
 from hydrograph.windows.report import Held
@@ -103,7 +102,7 @@ class SparkLoader(StreamLoader):
             if stream.manifest is not None:
                 predicted[name] = sources.bounds(stream)
                 continue
-            sample = glance(stream.files) if stream.bad_lines.action == "fail" else None
+            sample = sample_ends(stream.files) if stream.bad_lines.action == "fail" else None
             if sample is None:
                 return None
             predicted[name] = _plain_bounds(sample.first, sample.last, sample.rows)
@@ -145,7 +144,7 @@ class SparkLoader(StreamLoader):
         return bounds
 
     def _observed_frame(self, stream: RecordedStream, compiled: CompiledReplay, reads: _StreamReads) -> DataFrame:
-        return sources.expected_on_spark(stream, self._placed.session, _OBSERVED, compiled.plan.t0, reads.texts)
+        return sources.observed_on_spark(stream, self._placed.session, _OBSERVED, compiled.plan.t0, reads.texts)
 
     def _add_views(
         self, compiled: CompiledReplay, reads: _StreamReads, frame: DataFrame, *, eager: bool = False
@@ -211,7 +210,7 @@ class _StreamReads:
         Lines with one in a literal remain. They do no harm, because every pattern filters by its own predicate, and a
         filter here would parse each line twice.
         """
-        return self.from_lines and sought(self.texts) is not None
+        return self.from_lines and line_filter(self.texts) is not None
 
     def project(self, frame: DataFrame) -> DataFrame:
         """Return the rows and columns that are read; a column is null where only rows of other predicates need it."""

@@ -10,14 +10,14 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
-from hydrograph.rdf.nquads import parse_term, shortened, term_text
+from hydrograph.rdf.nquads import parse_term, shorten, term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.streams.datasets import DEFAULT, Quad, file_of_graphs, labels_of, whole
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name
+from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement, graph_name
 from hydrograph.streams.event_time import GENERATED, moment_text
-from hydrograph.streams.lines import ELEMENT_LIMIT
-from hydrograph.streams.parsers import Labels
+from hydrograph.streams.graph_elements import DEFAULT, Quad, file_of_graphs, labels_of, whole_element
+from hydrograph.streams.input_files import ELEMENT_LIMIT
+from hydrograph.streams.rdf_parsers import Labels
 
 if TYPE_CHECKING:
     from pyjelly.parse.decode import ParserOptions
@@ -27,7 +27,7 @@ FRAME_LIMIT = 256 * 1024 * 1024
 """The longest frame of a file; of a stream without end it is that of an element."""
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return the elements of a file; what is broken in a frame breaks all that follow, and stops the reading."""
     options, frames = _frames(file)
     if options is None:
@@ -39,7 +39,7 @@ def read(file: File) -> Iterator[Piece | Broken]:
         return
     for number, frame in enumerate(_checked(frames), 1):
         labels = Labels()
-        yield from whole(file, number, f"frame {number}", (_quad(each, labels) for each in frame), named=False)
+        yield from whole_element(file, number, f"frame {number}", (_quad(each, labels) for each in frame), named=False)
 
 
 def _frames(file: File) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
@@ -133,7 +133,7 @@ class _Complaints:
         broken = (AssertionError, LookupError, NotImplementedError, TypeError, UnicodeError, ValueError)
         if isinstance(error, (DecodeError, JellyConformanceError, *broken)):
             words = str(error).strip() or type(error).__name__
-            raise DataError(f"expected a stream in Jelly, got: {shortened(words, 200)}") from None
+            raise DataError(f"expected a stream in Jelly, got: {shorten(words, 200)}") from None
 
 
 def _quad(found: Any, labels: Labels) -> Quad:
@@ -170,7 +170,7 @@ def _legal(text: str) -> str:
     return text
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write a frame for each element: a dataset with one graph, and the triple about it that says its time."""
     from pyjelly import jelly
     from pyjelly.integrations.generic.generic_sink import DefaultGraph, GenericStatementSink

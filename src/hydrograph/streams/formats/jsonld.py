@@ -13,21 +13,30 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph.streams.datasets import file_of_graphs, labels_of, whole
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, overlong, scoped
+from hydrograph.streams.elements import (
+    Broken,
+    ElementPiece,
+    File,
+    Format,
+    StreamElement,
+    graph_name,
+    overlong,
+    scope_blank_nodes,
+)
 from hydrograph.streams.event_time import GENERATED, Texts, moment_text
-from hydrograph.streams.lines import Overlong
-from hydrograph.streams.parsers import JSON_LD, Labels, quads
+from hydrograph.streams.graph_elements import file_of_graphs, labels_of, whole_element
+from hydrograph.streams.input_files import Overlong
+from hydrograph.streams.rdf_parsers import JSON_LD, Labels, quads
 
 _REMOTE = "LoadDocumentCallback"
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return the elements of a document."""
     return file_of_graphs(file, _quads(file.raw, labels_of(file)))
 
 
-def read_lines(file: File) -> Iterator[Piece | Broken]:
+def read_lines(file: File) -> Iterator[ElementPiece | Broken]:
     """Return the elements of lines of documents; a line that is no object, or says nothing, is broken."""
     for number, line in file.lines():
         place = f"line {number}"
@@ -44,7 +53,7 @@ def read_lines(file: File) -> Iterator[Piece | Broken]:
         if not found and line.strip() != "{}":  # an empty message is none of our business
             yield Broken(place, "expected a JSON-LD object with triples, got none: no context, or relative IRIs", line)
             continue
-        yield from whole(file, number, place, found, named=False, text=line)
+        yield from whole_element(file, number, place, found, named=False, text=line)
 
 
 def _quads(source: IO[bytes] | bytes, labels: Labels | None = None) -> Iterator[tuple[str, str, str, str]]:
@@ -58,22 +67,22 @@ def _quads(source: IO[bytes] | bytes, labels: Labels | None = None) -> Iterator[
         raise
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write one document: a list of named graphs with their times."""
     out.write(b"[")
     for position, element in enumerate(elements):
         out.write(b",\n" if position else b"\n")
-        out.write(_document(element, scoped(element)).encode())
+        out.write(_document(element, scope_blank_nodes(element)).encode())
     out.write(b"\n]\n")
 
 
-def write_lines(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write_lines(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write a line for each element: a named graph with its time."""
     for element in elements:
         out.write(_document(element, element.triples).encode() + b"\n")
 
 
-def _document(element: Element, triples: Iterable[Texts]) -> str:
+def _document(element: StreamElement, triples: Iterable[Texts]) -> str:
     nodes = [{"@id": _name(s), _name(p): [_value(o)]} for s, p, o in triples]
     named = {"@id": _name(graph_name(element)), _name(GENERATED): [_value(moment_text(element.t))], "@graph": nodes}
     return json.dumps(named, ensure_ascii=False, separators=(",", ":"))

@@ -15,14 +15,22 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from hydrograph.errors import DataError
-from hydrograph.rdf.nquads import BLANK_NODE_LABEL, shortened
-from hydrograph.streams.datasets import Quad, whole
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, overlong, statement
+from hydrograph.rdf.nquads import BLANK_NODE_LABEL, shorten
+from hydrograph.streams.elements import (
+    Broken,
+    ElementPiece,
+    File,
+    Format,
+    StreamElement,
+    graph_name,
+    overlong,
+    statement,
+)
 from hydrograph.streams.event_time import GENERATED, moment_text
 from hydrograph.streams.formats.nquads import quad_of
-from hydrograph.streams.formats.tnt import open_text
-from hydrograph.streams.lines import ELEMENT_LIMIT, SHOWN, Line, Overlong
-from hydrograph.streams.parsers import TRIG, Complaints, Labels, parsed, texts
+from hydrograph.streams.graph_elements import Quad, whole_element
+from hydrograph.streams.input_files import ELEMENT_LIMIT, SHOWN, Line, Overlong, open_text
+from hydrograph.streams.rdf_parsers import TRIG, Complaints, Labels, parse_quads, texts
 
 NAME = "messages"
 SYNTAXES = (".nt", ".nq", ".ttl", ".trig")
@@ -58,7 +66,7 @@ def is_log(file: str) -> bool:
     return False
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return an element for each message that is not empty; a message that breaks the grammar is broken as a whole."""
     name = file.name.removesuffix(".gz").removesuffix(".zst")
     split = _split_lines(file.lines()) if name.endswith(_BY_LINE) else _split(file.lines(as_they_are=True))
@@ -73,7 +81,7 @@ def read(file: File) -> Iterator[Piece | Broken]:
         except DataError as error:
             yield Broken(place, str(error), text)
             continue
-        yield from whole(file, number, place, quads, named=False, text=text)
+        yield from whole_element(file, number, place, quads, named=False, text=text)
 
 
 @dataclass(slots=True)
@@ -161,7 +169,7 @@ def _delimiter(line: str, kind: str, token: str, end: int, before: str) -> int |
     if kind == "at" and token.lower() == "@message" and before != "string":  # behind a string it is a language
         dot = re.compile(r"\s*\.").match(line, end)
         if dot is None:
-            raise DataError(f"expected @message and a dot, got {shortened(line.strip())}")
+            raise DataError(f"expected @message and a dot, got {shorten(line.strip())}")
         return dot.end()
     return None
 
@@ -212,7 +220,7 @@ class _Trig:
         head = "".join(f"@prefix {name}: <{iri}> . " for name, iri in self.prefixes.items())
         labels = Labels()
         with Complaints(start - 2):
-            parser = parsed(f"{head}\n{text}".encode("utf-8", "surrogateescape"), TRIG, self.base)
+            parser = parse_quads(f"{head}\n{text}".encode("utf-8", "surrogateescape"), TRIG, self.base)
             found = [texts(quad, labels) for quad in parser]
             self.prefixes |= parser.prefixes
             self.base = parser.base_iri
@@ -236,7 +244,7 @@ class _Either:
                 raise error from None
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write a log in N-Quads: in each message a graph, and the triple about it that says its time."""
     out.write(b'VERSION "1.2-messages"\n')
     for position, element in enumerate(elements):

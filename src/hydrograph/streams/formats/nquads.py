@@ -7,16 +7,26 @@ from typing import IO
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import split_quad
-from hydrograph.streams.datasets import Quad as Texts
-from hydrograph.streams.datasets import file_of_graphs
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, graph_name, overlong, scoped, statement
+from hydrograph.streams.elements import (
+    Broken,
+    ElementPiece,
+    File,
+    Format,
+    StreamElement,
+    graph_name,
+    overlong,
+    scope_blank_nodes,
+    statement,
+)
 from hydrograph.streams.event_time import GENERATED, moment_text
-from hydrograph.streams.lines import Overlong
+from hydrograph.streams.graph_elements import Quad as Texts
+from hydrograph.streams.graph_elements import file_of_graphs
+from hydrograph.streams.input_files import Overlong
 
 NAME = "nquads"
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return the elements of a file; broken lines are values, in the order in which they are met."""
     broken: list[Broken] = []
     for found in file_of_graphs(file, lines(file, broken.append)):
@@ -49,12 +59,12 @@ def quad_of(line: str) -> Texts | None:
     return graph, s, p, o
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write each element as a graph, behind the line that says its time."""
     for element in elements:
         graph = graph_name(element)
         out.write(f"{graph} {GENERATED} {moment_text(element.t)} .\n".encode())
-        out.write("".join(f"{statement(triple, graph)}\n" for triple in scoped(element)).encode())
+        out.write("".join(f"{statement(triple, graph)}\n" for triple in scope_blank_nodes(element)).encode())
 
 
 FORMAT = Format(NAME, "N-Quads", (".nq",), read, write)

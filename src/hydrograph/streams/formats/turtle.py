@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import IO
 
 from hydrograph.errors import DataError
-from hydrograph.streams.datasets import Quad, whole
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, statement
-from hydrograph.streams.lines import ELEMENT_LIMIT, too_long
-from hydrograph.streams.parsers import TURTLE, quads
+from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement, statement
+from hydrograph.streams.graph_elements import Quad, whole_element
+from hydrograph.streams.input_files import ELEMENT_LIMIT, too_long
+from hydrograph.streams.rdf_parsers import TURTLE, quads
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return the element of a file; a broken one is a broken element."""
     try:
         parsed = quads(file.raw, TURTLE)  # N-Triples are Turtle
@@ -22,7 +22,7 @@ def read(file: File) -> Iterator[Piece | Broken]:
             raise  # what follows is no other element
         yield Broken("the file", str(error), "")
         return
-    yield from whole(file, 1, "the file", found)
+    yield from whole_element(file, 1, "the file", found)
 
 
 def _limited(found: Iterator[Quad]) -> Iterator[Quad]:
@@ -35,7 +35,7 @@ def _limited(found: Iterator[Quad]) -> Iterator[Quad]:
         yield quad
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write the triples of the one element there is; the name of the file says its time."""
     for element in elements:
         out.write("".join(f"{statement(triple)}\n" for triple in element.triples).encode())

@@ -11,7 +11,7 @@ from typing import IO
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import parse_term, term_text
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece
+from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement
 from hydrograph.streams.event_time import Texts
 from hydrograph.streams.formats.yabench import named_only, timed_lines
 
@@ -19,7 +19,7 @@ _COLUMNS = 4
 _TIME = re.compile(r"-?[0-9]{1,18}")
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return an element for each line."""
     return timed_lines(file, _line)
 
@@ -39,7 +39,7 @@ def _quoted(text: str) -> str:
     return text if text.startswith(('"', "<")) else f"<{text}>"
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write a line for each triple; a tab inside a literal is escaped."""
     for element in elements:
         for triple in named_only(element):

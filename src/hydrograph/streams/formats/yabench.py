@@ -11,21 +11,21 @@ from typing import IO
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import IRIREF, OBJECT, canonical_texts
-from hydrograph.streams.elements import Broken, Element, File, Format, Piece, overlong, statement
+from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement, overlong, statement
 from hydrograph.streams.event_time import Texts
-from hydrograph.streams.lines import Overlong
+from hydrograph.streams.input_files import Overlong
 
 _TIME = r'[ \t]+"(-?[0-9]{1,18})"[ \t]*\.[ \t]*'
 _LINE = re.compile(rf"[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+({OBJECT}){_TIME}")
 _BARE = re.compile(rf'[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+([^\s"<>]+)(\^\^{IRIREF}){_TIME}')
 
 
-def read(file: File) -> Iterator[Piece | Broken]:
+def read(file: File) -> Iterator[ElementPiece | Broken]:
     """Return an element for each line."""
     return timed_lines(file, _line)
 
 
-def timed_lines(file: File, parse: LineParser) -> Iterator[Piece | Broken]:
+def timed_lines(file: File, parse: LineParser) -> Iterator[ElementPiece | Broken]:
     """Return an element for each line, of which `parse` gives time and triple."""
     for number, line in file.lines():
         if isinstance(line, Overlong):
@@ -42,7 +42,7 @@ def timed_lines(file: File, parse: LineParser) -> Iterator[Piece | Broken]:
         except DataError as error:
             yield Broken(f"line {number}", str(error), text)
             continue
-        yield Piece(number, t, (triple,))
+        yield ElementPiece(number, t, (triple,))
 
 
 def _line(text: str) -> tuple[int, Texts]:
@@ -57,14 +57,14 @@ def _line(text: str) -> tuple[int, Texts]:
     return int(time), canonical_texts(s, p, f'"{lexical}"{datatype}', text)
 
 
-def write(out: IO[bytes], elements: Iterable[Element]) -> None:
+def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
     """Write a line for each triple."""
     for element in elements:
         for triple in named_only(element):
             out.write(f'{statement(triple)[:-1]}"{element.t}" .\n'.encode())
 
 
-def named_only(element: Element) -> tuple[Texts, ...]:
+def named_only(element: StreamElement) -> tuple[Texts, ...]:
     """Return the triples of an element, or raise DataError if it has blank nodes: across lines they have no meaning."""
     for s, _, o in element.triples:
         if s[0] == "_" or o[0] == "_":

@@ -1,18 +1,137 @@
-"""How deep the brackets of a text are nested, found out before a parser sees it.
+"""RDF parsers of pyoxigraph: quads as canonical texts, errors as DataError, and a guard against deep nesting.
 
-Parsers of full grammars call themselves for each bracket: triple terms some ten thousand deep end the process, and the
-time that JSON-LD takes grows with the square of its depth. What is not nested deeper than people write is let through.
+Parsers of full grammars call themselves for each bracket. Triple terms nested ten thousand deep end the process, and
+the time of JSON-LD grows with the square of the depth. The guard rejects a text before the parser sees its depth.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import IO
+from typing import IO, cast
+
+import pyoxigraph as ox
 
 from hydrograph.errors import DataError
+from hydrograph.rdf.nquads import shorten, term_text
+from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
+
+TURTLE, TRIG, N_TRIPLES, JSON_LD = (
+    ox.RdfFormat.TURTLE,
+    ox.RdfFormat.TRIG,
+    ox.RdfFormat.N_TRIPLES,
+    ox.RdfFormat.JSON_LD,
+)
+
+BUFFER = 16 * 1024 * 1024
+"""Bytes that pyoxigraph keeps of a term, which is parsed when it is whole."""
+_FULL = f"buffer maximal size of {BUFFER}"
+_PLACE = re.compile(r"^Parser error at [^:]*: | \(line [0-9]+\)$")
+
+
+@dataclass(slots=True)
+class Labels:
+    """New labels for blank nodes, by the order of their appearance: those that a parser makes up are random."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    most: int | None = None
+    """How many are remembered; one that comes again later is new."""
+    _count: int = 0
+
+    def __call__(self, label: str) -> str:
+        """Return the text of the blank node with this label."""
+        number = self.numbers.get(label)
+        if number is None:
+            number = self.numbers[label] = self._count
+            self._count += 1
+            if self.most is not None and len(self.numbers) > self.most:
+                del self.numbers[next(iter(self.numbers))]
+        return f"_:b{number}"
+
+
+def parse_quads(source: IO[bytes] | bytes, syntax: ox.RdfFormat, base: str | None = None) -> ox.QuadParser:
+    """Return a parser that gives quads; use it inside `Complaints`. What is nested too deep raises DataError."""
+    grammar = JSON_BRACKETS if syntax == JSON_LD else TURTLE_BRACKETS
+    if isinstance(source, bytes):
+        check_nesting(source, grammar)
+    else:
+        source = cast("IO[bytes]", NestingGuard(source, Nesting(grammar)))
+    return ox.parse(source, format=syntax, base_iri=base)
+
+
+def quads(
+    source: IO[bytes] | bytes, syntax: ox.RdfFormat, blank: Callable[[str], str] | None = None
+) -> Iterator[tuple[str, str, str, str]]:
+    """Return the canonical texts of graph and triple of each quad; `blank` gives the text of a blank node."""
+    blank = Labels() if blank is None else blank
+    with Complaints():
+        for quad in parse_quads(source, syntax):
+            yield texts(quad, blank)
+
+
+def texts(quad: ox.Quad, blank: Callable[[str], str]) -> tuple[str, str, str, str]:
+    """Return the canonical texts of graph, empty for the default graph, and triple."""
+    graph = quad.graph_name
+    return (
+        "" if isinstance(graph, ox.DefaultGraph) else text(graph, blank),
+        text(quad.subject, blank),
+        text(quad.predicate, blank),
+        text(quad.object, blank),
+    )
+
+
+def text(term: object, blank: Callable[[str], str]) -> str:
+    """Return the canonical text of a term."""
+    if isinstance(term, ox.NamedNode):
+        return f"<{term.value}>"
+    if isinstance(term, ox.BlankNode):
+        return blank(term.value)
+    if isinstance(term, ox.Literal) and term.language is None:  # by far the most of the others
+        return term_text(Literal(term.value, term.datatype.value))
+    return term_text(term_of(term))
+
+
+def term_of(term: object) -> Term:
+    """Return one of pyoxigraph's terms as ours; raise DataError for what RDF 1.1 does not have."""
+    match term:
+        case ox.NamedNode():
+            return Iri(term.value)
+        case ox.BlankNode():
+            return BlankNode(term.value)
+        case ox.Literal() if term.direction is not None:
+            raise DataError(f"expected a literal of RDF 1.1, got one with a base direction: {term}")
+        case ox.Literal() if term.language:
+            return Literal.tagged(term.value, term.language)
+        case ox.Literal():
+            return Literal(term.value, term.datatype.value)
+        case _:
+            raise DataError(f"expected an IRI, a blank node or a literal, got the triple term {term}")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaints:
+    """Turns a parser's errors into DataError with the line, counted on from `before`, and the column."""
+
+    before: int = 0
+
+    def __enter__(self) -> None:
+        """Do nothing yet."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Raise DataError in place of what a parser raised."""
+        if isinstance(error, SyntaxError):
+            words = shorten(_PLACE.sub("", error.msg), 300)
+            place = f"line {self.before + error.lineno}, column {error.offset}: " if error.lineno else ""
+            raise DataError(f"{place}{words}") from None
+        if isinstance(error, ValueError):
+            raise DataError(shorten(str(error), 300)) from None
+        if isinstance(error, MemoryError) and _FULL in str(error):  # the parser's own limit, and no lack of memory
+            raise DataError(
+                f"expected terms of at most {BUFFER >> 20} MiB, got a longer one: does it ever end?"
+            ) from None
+
 
 DEEPEST = 100
 """How many brackets may stand inside each other; people, and what they write programs for, stay below ten."""
@@ -42,7 +161,7 @@ class Grammar:
 
 # Whatever could be the beginning of several tokens at the end of a piece, such as two quotes, is left for the next one.
 # All quantifiers are possessive: nothing is tried twice.
-TURTLE = Grammar(
+TURTLE_BRACKETS = Grammar(
     re.compile(
         rb"(?:[^][(){}<>\"'#\\]++"
         rb"|<[^<>]*+>"
@@ -67,7 +186,7 @@ TURTLE = Grammar(
 )
 """Turtle and TriG, of which N-Triples and N-Quads are a part here."""
 
-JSON = Grammar(
+JSON_BRACKETS = Grammar(
     re.compile(rb'(?:[^][{}"]++|"(?:[^"\\]++|\\.)*+")*+([][{}]|.+|\Z)', re.DOTALL),
     {b'"': re.compile(rb'(?:[^"\\]++|\\.)*+(")?', re.DOTALL)},
 )
@@ -150,7 +269,7 @@ def _says_nothing(data: bytes) -> bool:
 
 
 @dataclass(slots=True)
-class Guarded:
+class NestingGuard:
     """Bytes for a parser, which it gets when they have been looked at."""
 
     raw: IO[bytes]
@@ -169,7 +288,7 @@ class Guarded:
         return bytes(given)
 
 
-def check(data: bytes, grammar: Grammar) -> None:
+def check_nesting(data: bytes, grammar: Grammar) -> None:
     """Raise DataError if brackets in all of `data` go too deep."""
     nesting = Nesting(grammar)
     for at in range(0, len(data), PIECE):

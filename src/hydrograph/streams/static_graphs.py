@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pyoxigraph as ox
 
 from hydrograph.errors import DataError
-from hydrograph.rdf.encoding import TRIPLE_COLUMNS, encode_text, salt_of, skolem, term_id
+from hydrograph.rdf.encoding import TRIPLE_COLUMNS, salt_of, skolem, term_id
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.formats.tnt import open_binary
-from hydrograph.streams.parsers import Complaints, Labels, parsed, text
-from hydrograph.streams.schema import TRIPLES, check_files
+from hydrograph.streams.input_files import open_binary
+from hydrograph.streams.rdf_parsers import Complaints, Labels, parse_quads, text
+from hydrograph.streams.schema import BATCH, TRIPLES, check_files, encode_triples
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,6 @@ _ANONYMOUS = (".ttl", ".trig")
 """What may hold nodes without a label, for which the parser makes up another one each time."""
 _COMPRESSED = (".gz", ".zst")
 _REFUSED = (".rdf", ".xml", ".owl")
-_BATCH = 65_536
 
 DEFAULT_GRAPH = ""
 
@@ -103,7 +102,7 @@ Given: TypeAlias = Mapping[str, str | Path] | Mapping[str | None, str | Path] | 
 """What a program may give as static data."""
 
 
-def given_graphs(given: Given | None) -> StaticGraphs:
+def load_graphs(given: Given | None) -> StaticGraphs:
     """Return the graphs of a location, of locations by the IRIs of graphs, or of rows that are encoded already."""
     if isinstance(given, StaticGraphs):
         return given
@@ -200,11 +199,12 @@ def _read(file: Path, number: int) -> dict[str, pa.Table]:
         s, p, o = (text(term, blank) for term in quad.triple)
         part = parts.setdefault(graph, [])
         part.append((s, p, o))
-        if len(part) == _BATCH:
-            batches.setdefault(graph, []).append(_batch(part))
+        if len(part) == BATCH:
+            batches.setdefault(graph, []).append(encode_triples(part))
             part.clear()
     return {
-        graph: pa.Table.from_batches([*batches.get(graph, []), _batch(part)], TRIPLES) for graph, part in parts.items()
+        graph: pa.Table.from_batches([*batches.get(graph, []), encode_triples(part)], TRIPLES)
+        for graph, part in parts.items()
     }
 
 
@@ -225,28 +225,10 @@ def _quads(file: Path) -> Iterator[ox.Quad]:
     with open_binary(str(file)) as raw:
         try:
             with Complaints():
-                yield from parsed(raw, _PARSERS[_ending(file)])
+                yield from parse_quads(raw, _PARSERS[_ending(file)])
         except DataError as error:
             place = f"{file}, " if str(error).startswith("line ") else f"{file}: "
             raise DataError(f"{place}{error}") from None
-
-
-def _batch(rows: list[tuple[str, str, str]]) -> pa.RecordBatch:
-    objects = [encode_text(o) for _, _, o in rows]
-    columns = {
-        "s": [s for s, _, _ in rows],
-        "p": [p for _, p, _ in rows],
-        "o": [o for _, _, o in rows],
-        "s_id": [term_id(s) for s, _, _ in rows],
-        "p_id": [encode_text(p).id for _, p, _ in rows],
-        "o_id": [encoded.id for encoded in objects],
-        "o_kind": [encoded.kind for encoded in objects],
-        "o_num": [encoded.num for encoded in objects],
-        "o_dec": [encoded.dec for encoded in objects],
-    }
-    return pa.record_batch(
-        [pa.array(columns[name], TRIPLES.field(name).type) for name in TRIPLES.names], schema=TRIPLES
-    )
 
 
 def _distinct(table: pa.Table) -> pa.Table:

@@ -57,7 +57,7 @@ def format_of(file: str) -> str | None:
     return None if named == PARQUET and plain != file else named
 
 
-def looked_at(file: str) -> str | None:
+def detect_format(file: str) -> str | None:
     """Return the name of the format of a file that can be opened: of a log of messages the first line tells."""
     name = format_of(file)
     shared = name is not None and set(ENDINGS[name]) & set(messages.SYNTAXES)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hydrograph.errors import DataError
-from hydrograph.streams.elements import Broken, File, Piece, statement
+from hydrograph.streams.elements import Broken, ElementPiece, File, statement
 from hydrograph.streams.event_time import EventTime, Texts, instant_of, instant_of_name
-from hydrograph.streams.parsers import Labels
+from hydrograph.streams.rdf_parsers import Labels
 from hydrograph.temporal import Instant
 
 DEFAULT = ""
@@ -22,10 +22,10 @@ Quad = tuple[str, str, str, str]
 """The canonical texts of a graph's name, empty for the default graph, and of a triple."""
 
 
-def file_of_graphs(file: File, quads: Iterable[Quad]) -> Iterator[Piece | Broken]:
+def file_of_graphs(file: File, quads: Iterable[Quad]) -> Iterator[ElementPiece | Broken]:
     """Return the elements of a file of named graphs; without any, all of it is one element."""
     if file.times.from_name:
-        yield from whole(file, 1, "all of it", quads)
+        yield from whole_element(file, 1, "all of it", quads)
         return
     graphs = _Graphs(file.times)
     for g, s, p, o in quads:
@@ -37,7 +37,7 @@ def file_of_graphs(file: File, quads: Iterable[Quad]) -> Iterator[Piece | Broken
     if graphs.count:
         yield from graphs.rest()
     elif graphs.loose:
-        yield from whole(file, 1, "all of it", ((DEFAULT, *triple) for triple in graphs.loose))
+        yield from whole_element(file, 1, "all of it", ((DEFAULT, *triple) for triple in graphs.loose))
 
 
 def labels_of(file: File) -> Labels:
@@ -45,9 +45,9 @@ def labels_of(file: File) -> Labels:
     return Labels(most=REMEMBERED if file.endless else None)
 
 
-def whole(
+def whole_element(
     file: File, number: int, place: str, quads: Iterable[Quad], *, named: bool = True, text: str = ""
-) -> Iterator[Piece | Broken]:
+) -> Iterator[ElementPiece | Broken]:
     """Return all of `quads` as one element; its time may stand in the name of its file where `named`."""
     found = list(quads)
     if not found:
@@ -58,7 +58,7 @@ def whole(
         yield Broken(place, str(error), text or "\n".join(statement((s, p, o), g) for g, s, p, o in found))
         return
     if content:
-        yield Piece(number, t, content)
+        yield ElementPiece(number, t, content)
 
 
 def element_of(quads: list[Quad], times: EventTime, by_name: Instant | None) -> tuple[Instant, tuple[Texts, ...]]:
@@ -91,7 +91,7 @@ class _Graphs:
     loose: list[Texts] = field(default_factory=list)
     """The default graph, as long as there is no named one."""
 
-    def add(self, graph: str, triple: Texts) -> Piece | None:
+    def add(self, graph: str, triple: Texts) -> ElementPiece | None:
         """Take in a quad; return what can be told by now of its element."""
         if graph == DEFAULT:
             if not self.count:
@@ -104,11 +104,11 @@ class _Graphs:
         self.loose.clear()
         t = self.known.get(graph)
         if t is not None:
-            return Piece(number, t, (triple,), goes_on=True)
+            return ElementPiece(number, t, (triple,), goes_on=True)
         self.waiting.setdefault(graph, []).append(triple)
         return None
 
-    def _said(self, s: str, p: str, o: str) -> Piece | None:
+    def _said(self, s: str, p: str, o: str) -> ElementPiece | None:
         """Take in what the default graph says, if it is the time of something: only the first property counts here."""
         if p != self.times.properties[0]:
             return None
@@ -116,9 +116,9 @@ class _Graphs:
         if self.known.setdefault(s, t) != t:
             raise DataError(f"expected one time of the graph {s}, got {self.known[s]} and {t} ms")
         triples = self.waiting.pop(s, None)
-        return None if triples is None else Piece(self.numbers[s], t, tuple(triples), goes_on=True)
+        return None if triples is None else ElementPiece(self.numbers[s], t, tuple(triples), goes_on=True)
 
-    def forget(self) -> Iterator[Piece | Broken]:
+    def forget(self) -> Iterator[ElementPiece | Broken]:
         """Know no more than the graphs that came last; return those whose time nobody has said until now."""
         while len(self.numbers) > REMEMBERED:
             graph = next(iter(self.numbers))
@@ -129,16 +129,16 @@ class _Graphs:
         while len(self.known) > 2 * REMEMBERED:  # also times of what is no graph, or none yet
             del self.known[next(iter(self.known))]
 
-    def rest(self) -> Iterator[Piece | Broken]:
+    def rest(self) -> Iterator[ElementPiece | Broken]:
         """Return the graphs whose time nobody said: it may stand inside."""
         for graph, triples in self.waiting.items():
             yield self._by_content(graph, triples)
 
-    def _by_content(self, graph: str, triples: list[Texts]) -> Piece | Broken:
+    def _by_content(self, graph: str, triples: list[Texts]) -> ElementPiece | Broken:
         try:
             t = self.times.of_triples(triples)
             if t is None:
                 raise self.times.missing()
         except DataError as error:
             return Broken(f"graph {graph}", str(error), "\n".join(statement(triple, graph) for triple in triples))
-        return Piece(self.numbers[graph], t, tuple(triples))
+        return ElementPiece(self.numbers[graph], t, tuple(triples))

@@ -32,7 +32,7 @@ def _rare() -> dict[Kind, str]:
     return {kind: f'"(?:{"|".join(patterns)})' for kind, patterns in found.items()}
 
 
-def encoded(triples: DataFrame, *kept: str) -> DataFrame:
+def encode_columns(triples: DataFrame, *kept: str) -> DataFrame:
     """Return columns `kept` and the encoded columns of `triples`, which has the canonical texts `s`, `p` and `o`."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -51,14 +51,14 @@ def encoded(triples: DataFrame, *kept: str) -> DataFrame:
     )
 
 
-def whole(pattern: str) -> Column:
+def full_match(pattern: str) -> Column:
     """Return `pattern` as a constant that matches a whole text; Java's `$` would let a line end follow."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.lit(rf"\A(?:{pattern})\z")
 
 
-def cut(text: Column, start: Column, length: Column) -> Column:
+def substring_bytes(text: Column, start: Column, length: Column) -> Column:
     """Return so many bytes of `text` from the one numbered `start`: to count characters, Spark looks at every byte."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -78,7 +78,7 @@ def lexical(o: Column, of: Column) -> Column:
     """Return the lexical form of a literal with datatype `of`; escapes are left, as no known datatype allows any."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return cut(o, F.lit(2), F.octet_length(o) - F.octet_length(of) - F.lit(len('""^^<')))
+    return substring_bytes(o, F.lit(2), F.octet_length(o) - F.octet_length(of) - F.lit(len('""^^<')))
 
 
 def kind(o: Column, of: Column, text: Column) -> Column:
@@ -91,11 +91,11 @@ def kind(o: Column, of: Column, text: Column) -> Column:
     chain = F.when(F.startswith(o, F.lit("<")), number(Kind.IRI)).when(F.startswith(o, F.lit("_")), number(Kind.BLANK))
     chain = chain.when(F.endswith(o, F.lit('"')), number(Kind.STRING)).when(of.isNull(), number(Kind.LANG))
     for name in _COMMON:
-        fits = F.when(F.rlike(text, whole(RULES[name].pattern)), number(RULES[name].kind))
+        fits = F.when(F.rlike(text, full_match(RULES[name].pattern)), number(RULES[name].kind))
         chain = chain.when(of == F.lit(f"{name}>"), fits.otherwise(number(Kind.OTHER)))
     chain = chain.when(~F.startswith(of, F.lit(XSD)), number(Kind.OTHER))
     for kind_, pattern in _rare().items():
-        chain = chain.when(F.rlike(o, whole(pattern)), number(kind_))
+        chain = chain.when(F.rlike(o, full_match(pattern)), number(kind_))
     return chain.otherwise(number(Kind.OTHER))
 
 
@@ -117,5 +117,5 @@ def exact(of: Column, text: Column) -> Column:
 
     # Most numbers are short, and need not be looked at: 18 characters have no more than 18 digits on either side.
     short = F.octet_length(text) <= F.lit(_SHORT)
-    fits = of.isin(int(Kind.INTEGER), int(Kind.DECIMAL)) & (short | F.rlike(text, whole(EXACT)))
+    fits = of.isin(int(Kind.INTEGER), int(Kind.DECIMAL)) & (short | F.rlike(text, full_match(EXACT)))
     return F.when(fits, text.try_cast("decimal(38,18)"))

@@ -11,19 +11,20 @@ import duckdb
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import unskolem
-from hydrograph.streams.elements import Element, Format
+from hydrograph.streams.elements import Format, StreamElement
 from hydrograph.streams.formats import parquet
-from hydrograph.streams.formats.tnt import BATCH, written
+from hydrograph.streams.output_files import atomic_output
+from hydrograph.streams.schema import BATCH
 from hydrograph.temporal import Instant
 
 _ROWS = "SELECT t, seq, s, p, o FROM read_parquet($file) ORDER BY t, seq, s, p, o"
 
 
-def elements_of(files: Iterable[str], salt: str) -> Iterator[Element]:
+def elements_of(files: Iterable[str], salt: str) -> Iterator[StreamElement]:
     """Return the elements of a recorded stream; blank nodes get back the labels they had, triples are sorted."""
     for number, ((t, seq), rows) in enumerate(groupby(_rows(files), key=lambda row: row[:2]), 1):
         triples = ((unskolem(s, salt, seq), p, unskolem(o, salt, seq)) for _, _, s, p, o in rows)
-        yield Element(number, t, tuple(dict.fromkeys(triples)))
+        yield StreamElement(number, t, tuple(dict.fromkeys(triples)))
 
 
 def _rows(files: Iterable[str]) -> Iterator[tuple[Instant, int, str, str, str]]:
@@ -36,11 +37,11 @@ def _rows(files: Iterable[str]) -> Iterator[tuple[Instant, int, str, str, str]]:
                 yield from zip(*(column.to_pylist() for column in part.columns), strict=True)
 
 
-def write_elements(elements: Iterable[Element], target: str, format_: Format) -> None:
+def write_elements(elements: Iterable[StreamElement], target: str, format_: Format) -> None:
     """Write elements to a file that appears when it is complete, to `-`, or where each is a file to a new directory."""
     assert format_.write is not None
     if not format_.one_each:
-        with written(target) as out:
+        with atomic_output(target) as out:
             format_.write(out, elements)
         return
     with parquet.staged(Path(target), force=False) as directory:
@@ -65,7 +66,7 @@ def write_stream(
     """Write the events of Parquet files in another format; `seen` is told the rows as they go."""
     counted = Written()
 
-    def counting() -> Iterator[Element]:
+    def counting() -> Iterator[StreamElement]:
         for element in elements_of(files, salt):
             counted.rows += len(element.triples)
             counted.elements += 1
