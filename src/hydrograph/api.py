@@ -33,7 +33,7 @@ from hydrograph.runtime.plan import plan
 from hydrograph.runtime.replay.replay import Data
 from hydrograph.runtime.replay.run import Options, Run
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
-from hydrograph.streams.static import Given, given_graphs
+from hydrograph.streams.static_graphs import Given, load_graphs
 from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import Profile, ProfileOverrides
 from hydrograph.windows.profile import preset as profile_of
@@ -83,7 +83,7 @@ class Query:
             memory=memory,
             session=session,
         )
-        data = Data(self._streams(streams), given_graphs(static))
+        data = Data(self._streams(streams), load_graphs(static))
         return Run(plan(self.algebra, self.profile, t0), data, options)
 
     def live(
@@ -136,7 +136,7 @@ class Query:
             plan(self.algebra, self.profile, t0),
             self.algebra.name or "query",
             [(Iri(name), url) for name, url in pairs],
-            given_graphs(static),
+            load_graphs(static),
             settings,
             () if on_unit is None else (on_unit,),
         )

@@ -15,19 +15,20 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from hydrograph.cli.texts import time_option
+from hydrograph.cli.options import STREAM_FORMAT, time_option
 from hydrograph.errors import UsageError
 from hydrograph.streams import sources
+from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.formats import parquet, tnt
-from hydrograph.streams.formats.tnt import STDIN, BadLines
-from hydrograph.streams.registry import ENDINGS, PARQUET, TNT, format_named, format_of, written_endings
+from hydrograph.streams.input_files import STDIN
+from hydrograph.streams.format_registry import ENDINGS, PARQUET, TNT, format_named, format_of, written_endings
 from hydrograph.streams.sources import RecordedStream
-from hydrograph.streams.writing import write_stream
+from hydrograph.streams.stream_writer import write_stream
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a conversion tells when it is done."""
+class Conversion:
+    """Counts of a conversion."""
 
     rows: int
     elements: int
@@ -38,22 +39,22 @@ class Outcome:
 @click.command(name="convert")
 @click.argument("source")
 @click.argument("target")
-@click.option(
-    "--from-format", type=click.Choice(list(ENDINGS)), help="The format of SOURCE; by default its name tells."
-)
-@click.option("--to-format", type=click.Choice(list(ENDINGS)), help="The format of TARGET; by default its name tells.")
+@click.option("--from-format", type=STREAM_FORMAT, help="The format of SOURCE; by default that of its ending.")
+@click.option("--to-format", type=STREAM_FORMAT, help="The format of TARGET; by default that of its ending.")
 @time_option
 @click.option(
     "--bad-lines", default="fail", metavar="fail|skip|FILE", show_default=True, help="What to do with broken input."
 )
-@click.option("--stream", "name", default="", metavar="IRI", help="The IRI of the stream; keeps its blank nodes apart.")
+@click.option(
+    "--stream", "name", default="", metavar="IRI", help="The IRI of the stream; its blank nodes are named after it."
+)
 @click.option("--force", is_flag=True, help="Replace the target if it exists.")
 @click.option(
     "--placement",
     type=click.Choice(["local", "spark"]),
     default="local",
     show_default=True,
-    help="Where timed N-Triples become Parquet: in this process, or on Spark if they do not fit it.",
+    help="Where timed N-Triples are converted to Parquet: in this process, or on Spark.",
 )
 def command(
     *,
@@ -69,8 +70,8 @@ def command(
 ) -> None:
     """Convert the recorded stream SOURCE to TARGET.
 
-    Both are files of a known format (.gz and .zst are packed), - for standard input or output, or directories. A target
-    without a known ending is a directory of Parquet files, or, with --to-format turtle, of a file for each element.
+    Both are files of a known format (also compressed: .gz, .zst), - for standard input or output, or directories. A
+    target without a known ending is a directory of Parquet files or, with --to-format turtle, of a file per element.
     """
     started = time.monotonic()
     stream = sources.open_stream(
@@ -82,16 +83,15 @@ def command(
             known = ", ".join(dict.fromkeys(ending for endings in ENDINGS.values() for ending in endings))
             raise UsageError(f"expected a target in another format than Parquet, which ends in {known}; got {target}")
         on_spark = placement == "spark" and stream.format == TNT
-        outcome = (_to_parquet_on_spark if on_spark else _to_parquet)(stream, Path(target), force=force)
+        done = (_to_parquet_on_spark if on_spark else _to_parquet)(stream, Path(target), force=force)
     else:
-        outcome = _to_files(stream, target, kind, force=force)
+        done = _to_files(stream, target, kind, force=force)
     click.echo(
-        f"{outcome.rows} rows, {outcome.elements} elements, {outcome.bad} bad lines, "
-        f"{time.monotonic() - started:.1f} seconds",
+        f"{done.rows} rows, {done.elements} elements, {done.bad} bad lines, {time.monotonic() - started:.1f} seconds",
         err=True,
     )
-    if outcome.split:
-        click.echo(f"{outcome.split} elements of several triples became an element for each of them", err=True)
+    if done.split:
+        click.echo(f"{done.split} elements of several triples became one element per triple", err=True)
 
 
 def _kind(target: str, given: str | None) -> str:
@@ -105,7 +105,7 @@ def _kind(target: str, given: str | None) -> str:
     if given is None and named is not None:
         if named not in (TNT, PARQUET) and format_named(named).one_each:
             raise UsageError(
-                f"{target}: {named} is written as a directory of files: say --to-format {named} and a name"
+                f"{target}: {named} is written as a directory of files: use --to-format {named} and a name"
             )
         return named
     if given is not None and given not in (TNT, PARQUET):
@@ -115,36 +115,36 @@ def _kind(target: str, given: str | None) -> str:
     return given or PARQUET
 
 
-def _to_parquet(stream: RecordedStream, target: Path, *, force: bool) -> Outcome:
+def _to_parquet(stream: RecordedStream, target: Path, *, force: bool) -> Conversion:
     parquet.check_target(target, force=force)
-    tally = tnt.Tally()
+    tally = ReadCounts()
     with _progress("reading", None) as seen:
         events = sources.events_as_arrow(stream, tally)
         counted = pa.RecordBatchReader.from_batches(events.schema, _counted(events, seen))
         written = parquet.write_arrow(counted, target, salt=stream.salt, force=force)
-    return Outcome(written.rows, written.elements, tally.bad)
+    return Conversion(written.rows, written.elements, tally.bad)
 
 
-def _to_parquet_on_spark(stream: RecordedStream, target: Path, *, force: bool) -> Outcome:
+def _to_parquet_on_spark(stream: RecordedStream, target: Path, *, force: bool) -> Conversion:
     from hydrograph.runtime.session import spark_session
 
     parquet.check_target(target, force=force)
     with tempfile.TemporaryDirectory(prefix="hydrograph-") as directory:
-        stream = sources.spooled(stream, Path(directory))
+        stream = sources.spool_stdin(stream, Path(directory))
         spark = spark_session()
         with sources.data_errors(), _progress("converting on Spark", None):
             known = sources.bounds(stream, spark)
             events = sources.events_on_spark(stream, spark, need_seq=True, known=known)
             written = parquet.write_spark(events, target, salt=stream.salt, force=force)
-    return Outcome(written.rows, written.elements, known.bad)
+    return Conversion(written.rows, written.elements, known.bad)
 
 
-def _to_files(stream: RecordedStream, target: str, kind: str, *, force: bool) -> Outcome:
+def _to_files(stream: RecordedStream, target: str, kind: str, *, force: bool) -> Conversion:
     """Write any stream in any format but Parquet, through Parquet, which puts elements in order."""
     one_each = kind != TNT and format_named(kind).one_each
     if target != STDIN and Path(target).exists() and (one_each or not force):
-        raise UsageError(f"{target} exists: choose another name{'' if one_each else ' or say --force'}")
-    tally = tnt.Tally()
+        raise UsageError(f"{target} exists: choose another name{'' if one_each else ' or use --force'}")
+    tally = ReadCounts()
     with tempfile.TemporaryDirectory(prefix="hydrograph-") as directory:
         if stream.manifest is None:
             rows = sources.events_as_arrow(stream, tally)
@@ -155,9 +155,9 @@ def _to_files(stream: RecordedStream, target: str, kind: str, *, force: bool) ->
         with _progress("writing", stream.manifest.rows) as seen:
             if kind == TNT:
                 written = tnt.write_tnt(files, stream.salt, target, seen)
-                return Outcome(written, stream.manifest.elements, tally.bad)
+                return Conversion(written, stream.manifest.elements, tally.bad)
             counted = write_stream(files, stream.salt, target, format_named(kind), seen)
-    return Outcome(counted.rows, counted.elements, tally.bad, counted.split)
+    return Conversion(counted.rows, counted.elements, tally.bad, counted.split)
 
 
 def _counted(events: pa.RecordBatchReader, seen: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
@@ -168,7 +168,7 @@ def _counted(events: pa.RecordBatchReader, seen: Callable[[int], None]) -> Itera
 
 @contextmanager
 def _progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error, if that is a terminal, and give the function that moves it on."""
+    """Show a bar on standard error, if it is a terminal; yield the function that advances it."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""`hydrograph run --follow`: a query on unbounded streams, until they end or somebody stops it."""
+"""Live part of `hydrograph run`: a query on unbounded streams, until they end or it is stopped."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import signal
 import sys
 import tempfile
 import time as clock
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, TypeVar
-from urllib.parse import parse_qsl, quote
+from typing import Any
 
 import click
 
 from hydrograph import api
+from hydrograph.cli.options import Decorator, option_group
 from hydrograph.errors import UsageError
 from hydrograph.live.metrics import MetricsServer
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.settings import Driver, Tracking
-from hydrograph.live.step.units import Unit
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.live.settings import Driver, ProgressTracking
+from hydrograph.live.step.records import ResultUnit
+from hydrograph.streams.static_graphs import StaticGraphs
 
-F = TypeVar("F", bound=Callable[..., Any])
 _LINE_EVERY = 0.5
+"""Seconds between two updates of the status line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Follow:
-    """What is asked for with `--follow`."""
+class FollowOptions:
+    """The options of `--follow`."""
 
     checkpoint: str | None
     results: str | None
@@ -41,132 +41,71 @@ class Follow:
     sync: bool
 
 
-def follow_options(function: F) -> F:
-    """Add the options of live queries; they are given as one record, None without `--follow`."""
-    options = [
-        click.option("--follow", is_flag=True, help="Go on as data comes: streams are URLs or growing directories."),
-        click.option("--checkpoint", metavar="DIR|URL", help="With --follow: where the query keeps its place."),
-        click.option("--results", metavar="DIR|URL", help="With --follow: where units go, each exactly once."),
-        click.option(
-            "--lateness", type=int, default=0, metavar="MS", help="With --follow: wait so long for late data."
-        ),
-        click.option("--idle", type=float, metavar="S", help="With --follow: seconds of silence to wait for a stream."),
-        click.option(
-            "--max-ahead", type=int, metavar="MS", help="With --follow: hold back times further in the future."
-        ),
-        click.option("--metrics", type=int, metavar="PORT", help="With --follow: answer Prometheus on this machine."),
-        click.option(
-            "--driver",
-            type=click.Choice([each.value for each in Driver]),
-            default=Driver.LOOP.value,
-            help="With --follow: who reads the sources; spark is Structured Streaming.",
-        ),
-        click.option(
-            "--progress",
-            type=click.Choice([each.value for each in Tracking]),
-            default=Tracking.ASYNC.value,
-            help="With --follow: whether Spark writes its own progress behind the batches, or with each.",
-        ),
-        click.option("--sync", is_flag=True, help="With --follow: wait for the disk; survives a loss of power."),
-    ]
-
-    def wrapped(**given: Any) -> Any:
-        names = ("checkpoint", "results", "lateness", "idle", "max_ahead", "metrics", "driver", "progress", "sync")
-        record = Follow(**{name: given.pop(name) for name in names})
-        follows = given.pop("follow")
-        if not follows and (said := _says(record)) is not None:
-            raise UsageError(f"{said} is for live queries: say --follow")
-        return function(**given, follow=record if follows else None)
-
-    wrapped.__name__ = function.__name__
-    wrapped.__doc__ = function.__doc__
-    wrapped.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    result: Any = wrapped
-    for option in reversed(options):
-        result = option(result)
-    return result  # type: ignore[no-any-return]
+def _option(name: str, text: str, **how: Any) -> Decorator:
+    return click.option(f"--{name}", help=f"With --follow: {text}", **how)
 
 
-def _says(follow: Follow) -> str | None:
-    """Return an option that makes sense only for live queries, if one is given."""
-    given = {
-        "--checkpoint": follow.checkpoint,
-        "--results": follow.results,
-        "--lateness": follow.lateness or None,
-        "--idle": follow.idle,
-        "--max-ahead": follow.max_ahead,
-        "--metrics": follow.metrics,
-        "--driver": None if follow.driver == Driver.LOOP else follow.driver,
-        "--progress": None if follow.progress == Tracking.ASYNC else follow.progress,
-        "--sync": follow.sync or None,
-    }
-    return next((name for name, value in given.items() if value is not None), None)
+_OPTIONS = (
+    click.option("--follow", is_flag=True, help="Run until the streams end, on live sources."),
+    _option("checkpoint", "directory from which a restart resumes.", metavar="DIR|URL"),
+    _option("results", "directory that gets every report exactly once.", metavar="DIR|URL"),
+    _option("lateness", "how long to wait for late elements.", type=int, default=0, metavar="MS"),
+    _option("idle", "seconds of silence after which a stream is not waited for.", type=float, metavar="S"),
+    _option("max-ahead", "hold back elements further in the future than this.", type=int, metavar="MS"),
+    _option("metrics", "serve Prometheus metrics on this port of this machine.", type=int, metavar="PORT"),
+    _option(
+        "driver",
+        "what reads the sources; spark is Structured Streaming.",
+        type=click.Choice([each.value for each in Driver]),
+        default=Driver.LOOP.value,
+    ),
+    _option(
+        "progress",
+        "whether Spark commits its own progress after the batches, or with each.",
+        type=click.Choice([each.value for each in ProgressTracking]),
+        default=ProgressTracking.ASYNC.value,
+    ),
+    _option("sync", "flush each write to the disk; survives a power failure.", is_flag=True),
+)
 
 
-def live_streams(query: api.Query, options: Sequence[str]) -> list[tuple[str, str]]:
-    """Return stream and URL for each `--stream [IRI=]URL`; a stream given twice has two partitions."""
-    wanted = list(dict.fromkeys(window.stream.value for window in query.algebra.windows))
-    given: list[tuple[str | None, str]] = [_named(option, wanted) for option in options]
-    left = [name for name in wanted if name not in {name for name, _ in given}]
-    unnamed = [url for name, url in given if name is None]
-    if unnamed and len(unnamed) != len(left):
-        raise UsageError(
-            f"{len(unnamed)} streams are given without an IRI, but the query leaves {len(left)} to fill"
-            f"{': ' + ', '.join(left) if left else ''}; write --stream IRI=URL"
-        )
-    filled = iter(left)
-    return [(next(filled) if name is None else name, url) for name, url in given]
+def _follow(*, follow: bool, **options: Any) -> FollowOptions | None:
+    if follow:
+        return FollowOptions(**options)
+    defaults = {"lateness": 0, "driver": Driver.LOOP, "progress": ProgressTracking.ASYNC, "sync": False}
+    for name, value in options.items():
+        if value != defaults.get(name):
+            raise UsageError(f"--{name.replace('_', '-')} is for live queries: add --follow")
+    return None
 
 
-def _named(option: str, wanted: Sequence[str]) -> tuple[str | None, str]:
-    for name in wanted:
-        if option.startswith(f"{name}="):
-            return name, option.removeprefix(f"{name}=")
-    name, equals, url = option.partition("=")
-    if equals and ":" in name and "?" not in name:
-        return name, url
-    return None, option
-
-
-def with_options(url: str, options: Mapping[str, str | None]) -> str:
-    """Return the URL of a stream with options that are given for all; those that it has itself win.
-
-    >>> with_options("tcp://h:1?end=close&format=trig", {"format": "nquads", "time": "sosa:resultTime"})
-    'tcp://h:1?end=close&format=trig&time=sosa%3AresultTime'
-    """
-    place, _, own = url.partition("?")
-    said = dict(parse_qsl(own))
-    more = [f"{name}={quote(value)}" for name, value in options.items() if value is not None and name not in said]
-    parts = [*([own] if own else []), *more]
-    return f"{place}?{'&'.join(parts)}" if parts else place
+follow_options = option_group("follow", _OPTIONS, _follow)
+"""Adds the options of live queries; the command gets `FollowOptions`, or None without `--follow`."""
 
 
 def follow_query(
     query: api.Query,
-    follow: Follow,
-    streams: Sequence[str],
+    follow: FollowOptions,
+    streams: Sequence[tuple[str, str]],
     static: StaticGraphs,
     *,
     t0: int | None,
     bad: str,
-    format_: str | None,
-    time: str | None,
-    placement: str,
-    master: str | None,
-    memory: str | None,
+    **where: Any,
 ) -> None:
-    """Run a live query; units go to standard output too, unless only results are asked for."""
+    """Run a live query; reports go to standard output too, unless `--results` is given.
+
+    `where` is the placement, Spark's master and its memory.
+    """
     if bad not in ("fail", "skip"):
         raise UsageError(f"expected fail or skip for the broken input of a live query, got {bad}")
     with ExitStack() as stack:
         checkpoint = follow.checkpoint
         if checkpoint is None:
             checkpoint = stack.enter_context(tempfile.TemporaryDirectory(prefix="hydrograph-checkpoint-"))
-            click.echo("hydrograph: without --checkpoint a restart begins anew", err=True)
-        meant = {"format": format_, "time": time}
-        pairs = [(name, with_options(url, meant)) for name, url in live_streams(query, streams)]
+            click.echo("hydrograph: no --checkpoint: after a restart the query starts from scratch", err=True)
         live = query.live(
-            pairs,
+            streams,
             static,
             checkpoint=checkpoint,
             results=follow.results,
@@ -177,11 +116,9 @@ def follow_query(
             t0=t0,
             bad=bad,
             sync=follow.sync,
-            placement=placement,
             driver=follow.driver,
             progress=follow.progress,
-            master=master,
-            memory=memory,
+            **where,
         )
         if follow.metrics is not None:
             server = MetricsServer(live.status, follow.metrics)
@@ -190,63 +127,63 @@ def follow_query(
         _until_over(live)
 
 
-def _print(unit: Unit) -> None:
+def _print(unit: ResultUnit) -> None:
     sys.stdout.write(f"{unit.text}\n")
     sys.stdout.flush()
 
 
 def _until_over(live: LiveQuery) -> None:
-    """Run in the background, show how it does, and stop in good order when asked to."""
-    asked = False
+    """Run in the background, show the status, and stop in good order on SIGTERM."""
+    terminated = False
 
-    def ask(*_: object) -> None:
-        nonlocal asked
-        asked = True
+    def terminate(*_: object) -> None:
+        nonlocal terminated
+        terminated = True
 
-    before = signal.signal(signal.SIGTERM, ask)
+    before = signal.signal(signal.SIGTERM, terminate)
     shown = sys.stderr.isatty()
-    news = _News()
+    notices = _Notices()
     try:
         live.launch()
-        while not live.wait(_LINE_EVERY if shown else 0.1) and not asked:
-            news.look(live.paused, live.restarts)
+        while not live.wait(_LINE_EVERY if shown else 0.1) and not terminated:
+            notices.print(live.paused, live.restarts)
             if shown:
-                click.echo(f"\r\x1b[2K{live_line(live.status())}", err=True, nl=False)
+                click.echo(f"\r\x1b[2K{status_line(live.status())}", err=True, nl=False)
     finally:
         signal.signal(signal.SIGTERM, before)
         if shown:
             click.echo("\r\x1b[2K", err=True, nl=False)
         live.stop()
-        news.look(live.paused, live.restarts)  # it may have come to its end right after it went on
+        notices.print(live.paused, live.restarts)  # it may have ended right after it resumed
     if live.had_ended:
         click.echo(
-            "hydrograph: the streams of this checkpoint had ended, nothing more is read: to begin anew choose another",
+            "hydrograph: this checkpoint's streams have ended; use a new --checkpoint to start over",
             err=True,
         )
     status = live.status()
     if shown or any(status[name] for name in ("late_partial", "late_dropped", "rejected", "quarantined")):
-        click.echo(f"hydrograph: {live_line(status)}", err=True)
+        click.echo(f"hydrograph: {status_line(status)}", err=True)
 
 
-class _News:
-    """Says when a query has to wait for a disk, when it goes on, and when Spark had to be asked again."""
+class _Notices:
+    """Notices on standard error: the query waits for disk space, resumes, or Spark was restarted."""
 
     paused = False
     restarts = 0
 
-    def look(self, words: str | None, restarts: Sequence[str]) -> None:
-        """Say what is new."""
+    def print(self, pause: str | None, restarts: Sequence[str]) -> None:
+        """Print what has changed since the last call."""
         for reason in restarts[self.restarts :]:
             click.echo(f"hydrograph: {reason}", err=True)
             self.restarts += 1
-        if words is not None and not self.paused:
-            click.echo(f"hydrograph: paused: {words}; it goes on by itself when there is room", err=True)
-        elif words is None and self.paused:
-            click.echo("hydrograph: there is room again, it goes on", err=True)
-        self.paused = words is not None
+        if pause is not None and not self.paused:
+            click.echo(f"hydrograph: paused: {pause}; it resumes by itself when there is space", err=True)
+        elif pause is None and self.paused:
+            click.echo("hydrograph: there is space again, the query has resumed", err=True)
+        self.paused = pause is not None
 
 
-def live_line(status: dict[str, Any]) -> str:
+def status_line(status: dict[str, Any]) -> str:
     """Return a status as one line."""
     late = status["late_partial"] + status["late_dropped"]
     spent = status["milliseconds"]

@@ -1,4 +1,4 @@
-"""The command `hydrograph`: finds the sub-command, and turns errors into one line and the right exit code."""
+"""The command `hydrograph`: sub-commands, and errors as one line with an exit code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hydrograph import __version__
 from hydrograph.errors import HydrographError, RunError
 
 COMMANDS = {
-    "run": "Answer a query over recorded streams.",
-    "status": "Show how a live query is doing.",
+    "run": "Answer a query over recorded or live streams.",
+    "status": "Show the state of a live query.",
     "explain": "Show what a query means and how it is run.",
     "validate": "Check a query without running it.",
-    "translate": "Print a query in another language, and say what that one can not keep.",
+    "translate": "Print a query in another language, and report what that one cannot express.",
     "convert": "Convert a recorded stream from one format to another.",
     "doctor": "Check that this machine can run queries, and suggest fixes.",
 }
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> Any:
         click.echo("hydrograph: interrupted", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has had enough; Python must not complain again when it closes it.
+        # The reader of our output has closed it; Python must not complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`hydrograph status`: how a live query is doing, from its checkpoint."""
+"""`hydrograph status`: the state of a live query, read from its checkpoint."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 
 import click
 
-from hydrograph.cli.follow import age, live_line
+from hydrograph.cli.follow import age, status_line
 from hydrograph.live.status import read_status
 
 
 @click.command(name="status")
 @click.argument("checkpoint")
-@click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(*, checkpoint: str, as_json: bool) -> None:
-    """Show how the query with this CHECKPOINT is doing, or was when it stopped.
+    """Show the state of the live query with this CHECKPOINT, or its last state if it has stopped.
 
     For example: hydrograph status /var/lib/hydrograph/visits
     """
@@ -22,7 +22,7 @@ def command(*, checkpoint: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(status))
         return
-    click.echo(live_line(status))
+    click.echo(status_line(status))
     click.echo(f"placement {status['placement']}, batch {status['batch']}, written {age(status):.0f} s ago")
     if len(status["queries"]) > 1 or status["failed"]:
         for name, each in status["queries"].items():
@@ -32,14 +32,14 @@ def command(*, checkpoint: str, as_json: bool) -> None:
         for name, words in status["failed"].items():
             click.echo(f"  {name}: failed: {words}")
     for name, each in status["queries"].items():
-        click.echo(f"{name} is evaluated so: {each['evaluation']}")
+        click.echo(f"{name}: evaluation: {each['evaluation']}")
     if status["paused"]:
-        click.echo(f"  paused: {status['paused']}; it goes on by itself when there is room")
+        click.echo(f"  paused: {status['paused']}; it resumes by itself when there is space")
     for words in status["troubles"]:
-        click.echo(f"  waits for {words}")
+        click.echo(f"  trouble: {words}")
     if status["stopped"]:
         click.echo(f"  stopped: {status['stopped']}")
     if status["restarts"]:
-        click.echo(f"  {status['restarts']} times already: {status['restarted']}")
+        click.echo(f"  Spark restarted {status['restarts']} times, last: {status['restarted']}")
     steps = ", ".join(f"{step} {spent:.1f}" for step, spent in status["milliseconds"].items())
     click.echo(f"milliseconds of the last batch: {steps}")

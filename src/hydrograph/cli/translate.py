@@ -1,4 +1,4 @@
-"""`hydrograph translate`: the same query in another language, and what that one can not keep."""
+"""`hydrograph translate`: the same query in another language, and what that one cannot express."""
 
 from __future__ import annotations
 
@@ -6,35 +6,30 @@ import json
 
 import click
 
-from hydrograph.cli.texts import argument_text, text_argument
+from hydrograph.cli.options import QueryText, query_argument
 from hydrograph.language import DIALECTS, dialect_of, parse
 from hydrograph.language.translate_dialect import reword
 from hydrograph.windows.profile import preset as profile_of
 
 
 @click.command(name="translate")
-@text_argument
+@query_argument
 @click.option("--to", "target", required=True, type=click.Choice(sorted(DIALECTS)), help="The language to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(
     *,
-    file: str | None,
-    query_text: str | None,
-    query_file: str | None,
-    dialect: str | None,
-    preset: str | None,
+    query_text: QueryText,
     target: str,
     as_json: bool,
 ) -> None:
     """Print the query in FILE in another language.
 
-    What the other language can not keep, such as when reports are made, is said on standard error; exit code 3 if it
-    has no words for the query at all.
+    What the other language cannot express, such as when reports are made, is listed on standard error. Exit code 3 if
+    it cannot express the query at all.
     """
-    text = argument_text(file, query_text, query_file)
-    language = dialect_of(text, dialect)
-    profile = profile_of(preset or language.preset)
-    reworded = reword(parse(text, language.name), target, profile)
+    language = dialect_of(query_text.text, query_text.dialect)
+    profile = profile_of(query_text.preset or language.preset)
+    reworded = reword(parse(query_text.text, language.name), target, profile)
     if as_json:
         found = {"dialect": language.name, "to": target, "text": reworded.text, "lost": reworded.lost}
         click.echo(json.dumps(found, ensure_ascii=False))
@@ -43,4 +38,4 @@ def command(
     for sentence in reworded.lost:
         click.echo(f"not kept: {sentence}", err=True)
     if reworded.lost and reworded.preset is not None:
-        click.echo(f"in Hydrograph, --preset {reworded.preset} keeps the habits of this query", err=True)
+        click.echo(f"in Hydrograph, --preset {reworded.preset} keeps the profile of this query", err=True)

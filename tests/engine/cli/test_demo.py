@@ -12,7 +12,7 @@ from hydrograph.cli.main import main
 from hydrograph.errors import MismatchError
 from hydrograph_gauge.cli.demo import _check, demonstrate
 from hydrograph_gauge.experiments.model import read_experiment
-from hydrograph_gauge.results import Key, Outcome
+from hydrograph_gauge.run_records import Key, OutcomeRecord
 
 
 def test_an_experiment_is_run_judged_and_shown(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_an_experiment_is_run_judged_and_shown(tmp_path: Path) -> None:
     experiment = read_experiment("rooms")
     demonstrate(experiment, tmp_path / "run", tmp_path / "report.html", Console(file=said, width=120))
     text = said.getvalue()
-    assert f"the page with all of it: {tmp_path / 'report.html'}" in text
+    assert f"report: {tmp_path / 'report.html'}" in text
     assert "hot on hydrograph" in text
     assert "more windows with rows" in text
     assert "Summary" in (tmp_path / "report.html").read_text("utf-8")
@@ -31,10 +31,10 @@ def test_an_experiment_is_run_judged_and_shown(tmp_path: Path) -> None:
     [("wrong", 3, "expected ok, got wrong"), ("ok", 0, "no window has an answer"), ("ok", 1, None)],
 )
 def test_wrong_or_empty_answers_of_ours_are_an_error(verdict: str, non_empty: int, complaint: str | None) -> None:
-    ours = Outcome(
+    ours = OutcomeRecord(
         key=Key(test="t", engine="hydrograph", query="q"), verdict=verdict, phase="execution", non_empty=non_empty
     )
-    other = Outcome(key=Key(test="t", engine="other", query="q"), verdict="crash", phase="execution")
+    other = OutcomeRecord(key=Key(test="t", engine="other", query="q"), verdict="crash", phase="execution")
     if complaint is None:
         _check([other, ours])
     else:

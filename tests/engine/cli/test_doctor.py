@@ -59,7 +59,7 @@ def test_a_sick_one_says_how_to_mend_it(capsys: pytest.CaptureFixture[str], monk
     code, text = examined(capsys)
     assert code == 1
     assert "BAD  spark    Spark 4" in text
-    assert text.splitlines()[4].strip() == "to mend it: unset SPARK_HOME"
+    assert text.splitlines()[4].strip() == "fix: unset SPARK_HOME"
 
 
 @pytest.mark.parametrize(

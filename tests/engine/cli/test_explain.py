@@ -53,18 +53,18 @@ def test_before_and_after_side_by_side(capsys: pytest.CaptureFixture[str], monke
 
 def test_how_a_live_query_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
     text = explained(capsys, str(ROOMS / "hot.rq"), "--part", "live")
-    assert "incremental: keeps the rows of q" in text
-    assert "made again for each report: nothing" in text
-    assert re.search(r"placement: local; .* more than [0-9.e+]+ GB, half of the memory, and not for speed", text)
+    assert "incremental; kept: q" in text
+    assert "recomputed per report: nothing" in text
+    assert re.search(r"placement: local; .* more than [0-9.e+]+ GB, half of the memory; not for speed", text)
     text = explained(capsys, str(ROOMS / "mean.rq"), "--part", "live")
-    assert "made again for each report: q" in text
+    assert "recomputed per report: q" in text
     changing = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 10s STEP 5s] { WINDOW <urn:w> { ?s ?p ?o } }"
     text = explained(capsys, "-q", changing, "--report", "content-change", "--part", "live")
-    assert "incremental: keeps the rows of q" in text
+    assert "incremental; kept: q" in text
     making = changing.replace("SELECT ?s", "CONSTRUCT { ?s ?p ?o }")
     text = explained(capsys, "-q", making, "--report", "content-change", "--part", "live")
     assert "whole windows: it makes triples of elements" in text
-    assert "or if the driver can't keep up and Spark has more cores" in text
+    assert "or if the driver cannot keep up and Spark has more cores" in text
 
 
 def test_two_queries(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def test_a_query_that_has_no_selectivities_has_a_cardinality(
     found = json.loads(capsys.readouterr().out)
     assert [window["cardinality"] for window in found["windows"]] == solutions
     assert found["run"]["patterns"] is None
-    assert "selectivities are defined for" in found["undefined"]
+    assert "selectivities not computed: the query uses" in found["undefined"]
     main(call)
     shown = capsys.readouterr().out
     assert f"hybrid, {found['shape']}: {found['patterns']} patterns" in shown

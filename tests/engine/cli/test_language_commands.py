@@ -71,7 +71,7 @@ def test_a_right_query_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_preset_changes_how_windows_are_read(capsys: pytest.CaptureFixture[str]) -> None:
     _, result = found(capsys, "validate", "-q", CSPARQL, "--preset", "cqels")
     assert result["windows"] == ["a window of 10s that slides continuously over <http://ex.org/s>"]
-    assert result["habits"]["reports"] == "when an event enters"
+    assert result["profile"]["reports"] == "when an event enters"
 
 
 def test_a_wrong_query(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +155,7 @@ def test_a_translation_says_what_is_not_kept(capsys: pytest.CaptureFixture[str])
         "not kept: SPARQLstream has no place for the name 'Meet'",
         "not kept: reports: when a window closes, if some window has content; in SPARQLstream when a window closes",
         "not kept: t0: at registration, rounded down to 1s; in SPARQLstream at registration",
-        "in Hydrograph, --preset csparql keeps the habits of this query",
+        "in Hydrograph, --preset csparql keeps the profile of this query",
     ]
 
 

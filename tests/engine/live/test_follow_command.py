@@ -20,7 +20,7 @@ from hydrograph.cli.run import command as run
 from hydrograph.cli.status import command as status
 from hydrograph.errors import UsageError
 from hydrograph.live.metrics import MetricsServer, metrics_text
-from hydrograph.live.progress import STEPS, Progress
+from hydrograph.live.status import STEPS, Progress
 from tests.support.kill_harness import QUERY, STREAM, Site
 
 
@@ -41,7 +41,7 @@ def test_answers_go_to_standard_output_or_to_results(tmp_path: Path) -> None:
     shown = CliRunner().invoke(status, [checkpoint])
     assert f"{len(site.expected())} reports" in shown.stdout
     assert "placement local" in shown.stdout
-    assert "is evaluated so: incremental: keeps the rows of q" in shown.stdout
+    assert "evaluation: incremental; kept: q" in shown.stdout
     said = json.loads(CliRunner().invoke(status, [checkpoint, "--json"]).stdout)
     assert said["used"] + said["late_partial"] + said["late_dropped"] + said["outside"] == len(site.lines)
     assert set(said["milliseconds"]) == {"wait", "read", "decode", "plan", "execute", "write", "commit"}
@@ -82,7 +82,7 @@ def test_prometheus_is_answered_on_this_machine_only() -> None:
         assert 'hydrograph_step_milliseconds{query="a \\"b\\"",step="execute"} 1.5' in text
         assert 'hydrograph_reports_total{query="c"} 5' in text
         assert "watermark" not in text
-        assert server._server.server_address[0] == "127.0.0.1"
+        assert server.server.server_address[0] == "127.0.0.1"
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(f"http://127.0.0.1:{server.port}/other")
         refused.value.close()
@@ -137,7 +137,7 @@ def test_a_driver_that_waits_says_so_in_its_status(tmp_path: Path) -> None:
     known = json.loads((checkpoint / "status.json").read_text())
     (checkpoint / "status.json").write_text(json.dumps(known | {"paused": "No space left on device"}))
     assert (
-        "paused: No space left on device; it goes on by itself" in CliRunner().invoke(status, [str(checkpoint)]).stdout
+        "paused: No space left on device; it resumes by itself" in CliRunner().invoke(status, [str(checkpoint)]).stdout
     )
 
 
