@@ -20,7 +20,7 @@ from hydrograph.live.evaluate.report_numbering import DueReports, StampedRows, T
 from hydrograph.live.step.evaluation import ReportRequest
 from hydrograph.live.step.report_timeline import ReportTimeline, Times, VisibleSpans
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime.report_ranks import Ranks
+from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import When
 from hydrograph.windows.tick import Tick
@@ -44,7 +44,7 @@ class ReportInstants:
         self._numbers = numbers
         self._t = t
         self._seq = seq
-        self.ranks = Ranks(0, len(numbers))
+        self.ranks = ReportRanks(0, len(numbers))
 
     def __len__(self) -> int:
         """Return how many there are."""

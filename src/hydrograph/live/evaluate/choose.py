@@ -24,7 +24,7 @@ from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report
 from hydrograph.streams.schema import TRIPLES
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 
 
 def choose_evaluation(plan: Plan, static: StaticGraphs, placement: Placement) -> Evaluation:

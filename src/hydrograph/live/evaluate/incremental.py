@@ -36,7 +36,7 @@ from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.placement.executor import static_table
 from hydrograph.runtime.reports import Report, RowsByRank
 from hydrograph.streams.schema import EVENTS
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.scope import Align, Grid
 
 EAGER_ROWS = 4096

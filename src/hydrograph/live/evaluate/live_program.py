@@ -12,8 +12,8 @@ from hydrograph.live.step.report_timeline import ReportTimeline
 from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.placement.executor import PreparedProgram
 from hydrograph.runtime.plan import Facts, Plan
-from hydrograph.runtime.report_ranks import Ranks, domain, domain_table, parameters
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.runtime.report_ranks import ReportRanks, domain, domain_table, parameters
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.scope import Grid
 
 MAX_REPORTS = 2**40
@@ -68,7 +68,7 @@ def load_static(placement: Placement, static: StaticGraphs, program: Program, pr
     placement.load_static(prepared)
 
 
-def load_ranks(placement: Placement, plan: Plan, program: Program, evaluated: Ranks, reported: Ranks) -> dict[str, int]:
+def load_ranks(placement: Placement, plan: Plan, program: Program, evaluated: ReportRanks, reported: ReportRanks) -> dict[str, int]:
     """Load the ranks that are evaluated, if the program reads them; return the parameters of the run."""
     if program.domain is not None:
         placement.add_table(program.domain, domain_table(domain(None, evaluated), None))

@@ -16,7 +16,7 @@ from hydrograph.live.step.evaluation import ReportRequest
 from hydrograph.live.step.report_timeline import ReportTimeline, Times, VisibleSpans
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
-from hydrograph.runtime.report_ranks import Ranks, instants_of
+from hydrograph.runtime.report_ranks import ReportRanks, instants_of
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 
@@ -30,7 +30,7 @@ class DueReports(Protocol):
     """Reports that are due, in order."""
 
     @property
-    def ranks(self) -> Ranks:
+    def ranks(self) -> ReportRanks:
         """The ranks under which the program evaluates them."""
         ...
 
@@ -91,7 +91,7 @@ class GridReports:
     """Reports that form a grid: their numbers are their ranks."""
 
     plan: Plan
-    ranks: Ranks
+    ranks: ReportRanks
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -141,7 +141,7 @@ class GridNumbering:
         return GridReports(self.timeline.plan, due_ranks(self.timeline, request))
 
 
-def due_ranks(timeline: ReportTimeline, request: ReportRequest) -> Ranks:
+def due_ranks(timeline: ReportTimeline, request: ReportRequest) -> ReportRanks:
     """Return the ranks of a request between the first window that holds an element and the last (A1)."""
     known = timeline.ranks(request.held)
-    return Ranks(max(request.start, known.start), min(request.end, known.end))
+    return ReportRanks(max(request.start, known.start), min(request.end, known.end))

@@ -39,7 +39,7 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Held
 

@@ -21,7 +21,7 @@ from hydrograph.live.step.report_timeline import BEGINNING, Times
 from hydrograph.live.step.state import State, StateRun, split_by_seq
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.schema import batch
+from hydrograph.streams.schema import encode_events
 from hydrograph.temporal import Instant
 
 MAX_ELEMENTS = 100
@@ -166,7 +166,7 @@ def _rows(run: StateRun) -> tuple[tuple[int, int, str, str, str], ...]:
 def restore_carried(state: State, carried: Iterable[CarriedRows]) -> State:
     """Return a state with the rows that a record stores."""
     for each in carried:
-        events = pa.Table.from_batches([batch([*each.rows])])
+        events = pa.Table.from_batches([encode_events([*each.rows])])
         run = StateRun.of(events, each.partition, each.start, carried=True)
         if each.waits:
             waiting = (*state.held_back.get(each.partition, ()), run)

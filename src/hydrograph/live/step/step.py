@@ -47,7 +47,7 @@ from hydrograph.live.step.state_pruning import WindowRows, needed_behind, needed
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.reports import Report
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.temporal import Instant
 from hydrograph.windows.report import Held
 

@@ -1,4 +1,4 @@
-"""The snapshot against which changes are taken: what a batch writes of it follows what changed (S35)."""
+"""Snapshots and their log: what a batch writes follows what changed (S35)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(files: MemoryFiles) -> int:
     return sum(map(len, files.data.values()))
 
 
-def test_it_is_what_came_without_what_went(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_holds_all_solutions_that_entered_and_did_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "MIN_CHANGES", 10)
     rng = Random("snapshots")
     expected: Counter[Row] = Counter()
@@ -44,7 +44,7 @@ def test_it_is_what_came_without_what_went(monkeypatch: pytest.MonkeyPatch) -> N
     assert 3 < wholes < 150
 
 
-def test_what_a_batch_writes_follows_what_changed() -> None:
+def test_the_bytes_that_a_batch_writes_follow_what_changed() -> None:
     files = MemoryFiles()
     log = SnapshotLog(files, 1)
     many = EMPTY_SNAPSHOT.after(rows(*range(5_000)), ())
@@ -97,7 +97,7 @@ def test_files_that_no_record_needs_are_removed() -> None:
     assert len(files.data) == 2
 
 
-def test_equal_ones_are_equal_however_they_came_about() -> None:
+def test_snapshots_with_the_same_solutions_are_equal() -> None:
     there = EMPTY_SNAPSHOT.after(rows(1, 2), ()).after(rows(2), rows(1))
     assert there == Snapshot(None, rows(2, 2), (), 2)
     assert there != EMPTY_SNAPSHOT

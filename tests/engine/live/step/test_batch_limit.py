@@ -1,4 +1,4 @@
-"""A batch settles some reports at most: the others follow in batches of their own, and are what they would be."""
+"""Limit of reports per batch: the others follow in batches without input, and are the same."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hydrograph.language import parse
 from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.step import decision as portion
+from hydrograph.live.step import decision
 from hydrograph.live.step.input_batch import InputBatch, partition_of
 from hydrograph.live.step.records import QuerySpec, ResultUnit, UnitKey
 from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import RSPQL, Profile
 from hydrograph.windows.report import Policy, When
 from hydrograph.windows.stream import Element
@@ -32,7 +32,7 @@ YEAR = 365 * 86_400_000
 
 
 class Driven:
-    """A query over elements of some times; what it needs to go on after a crash stays when `start` is called again."""
+    """A query over elements of some times; its checkpoint stays when `start` is called again, as after a crash."""
 
     def __init__(self, times: Sequence[int], profile: Profile = RSPQL) -> None:
         """Let all elements be there from the beginning."""
@@ -75,8 +75,8 @@ class Driven:
 
 
 @pytest.mark.parametrize("most", [1, 4])
-def test_portions_of_any_size_give_what_replay_gives(placed: Local, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(portion, "MAX_REPORTS", most)
+def test_any_limit_gives_the_reports_of_replay(placed: Local, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(decision, "MAX_REPORTS", most)
     for seed in range(1000, 1012):
         history = random_history(seed)
         expected = replayed(history.case, placed)
@@ -86,10 +86,10 @@ def test_portions_of_any_size_give_what_replay_gives(placed: Local, monkeypatch:
 
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(when=When.PERIODIC, period=5)])
-def test_a_silence_that_is_over_is_worked_off_in_portions(
+def test_reports_due_after_a_long_silence_are_spread_over_batches(
     placed: Local, monkeypatch: pytest.MonkeyPatch, policy: Policy
 ) -> None:
-    monkeypatch.setattr(portion, "MAX_REPORTS", 100)
+    monkeypatch.setattr(decision, "MAX_REPORTS", 100)
     driven = Driven([1, 5_000, 5_001], replace(RSPQL, report=policy))
     runner = driven.start(placed)
     while driven.once(runner):
@@ -97,16 +97,16 @@ def test_a_silence_that_is_over_is_worked_off_in_portions(
     behind = [*driven.times]
     assert behind == list(range(behind[0], 5_001, 5))
     assert 1 < driven.most <= 102
-    driven.now = 10.0  # all is silent: the last windows close, and nothing is left
+    driven.now = 10.0  # all partitions are idle: the last windows close, and nothing is left
     assert driven.once(runner)
     assert not driven.once(runner)
     assert max(driven.times) in range(5_005, 5_016)
 
 
-def test_a_crash_in_the_middle_of_a_silence_goes_on_with_the_next_portion(
+def test_a_restart_between_these_batches_continues_with_the_next(
     placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portion, "MAX_REPORTS", 100)
+    monkeypatch.setattr(decision, "MAX_REPORTS", 100)
     driven = Driven([1, 5_000])
     runner = driven.start(placed)
     for _ in range(3):
@@ -118,10 +118,10 @@ def test_a_crash_in_the_middle_of_a_silence_goes_on_with_the_next_portion(
     assert driven.times == list(range(10, 5_001, 5))
 
 
-def test_a_year_of_silence_takes_no_memory_at_once(placed: Local) -> None:
+def test_a_year_of_silence_does_not_fill_the_memory(placed: Local) -> None:
     driven = Driven([1, YEAR])
     runner = driven.start(placed)
     for _ in range(3):
         assert driven.once(runner)
-    assert driven.most == portion.MAX_REPORTS
-    assert len(driven.units) == 3 * portion.MAX_REPORTS
+    assert driven.most == decision.MAX_REPORTS
+    assert len(driven.units) == 3 * decision.MAX_REPORTS

@@ -1,4 +1,4 @@
-"""A record and the log are enough: whoever goes on from them reports what the one before would have (S38, A8)."""
+"""Recovery of the step: the record and the log are enough to report the same as without a restart (S38, A8)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CHANGES = replace(RSPQL, report=Policy(When.CONTENT_CHANGE))
 LEAVING = replace(RSPQL, report=Policy(When.CONTENT_CHANGE, expiry=True))
 
 
-class Always(Random):
-    """Dies after every batch."""
+class RestartAlways(Random):
+    """Draws a restart after every batch."""
 
     def random(self) -> float:
         return 0.0
@@ -36,7 +36,7 @@ class Always(Random):
 def history(
     windows: Sequence[tuple[str, WindowDefinition]], times: Sequence[tuple[str, int]], profile: Profile = RSPQL
 ) -> History:
-    """Return a union of windows over some streams, whose elements come one after the other."""
+    """Return a union of windows over some streams, whose elements arrive one after the other."""
     froms = " ".join(
         f"FROM NAMED WINDOW <urn:w{n}> ON <urn:{s}> [RANGE 1ms STEP 1ms]" for n, (s, _) in enumerate(windows)
     )
@@ -92,12 +92,12 @@ def test_a_restart_after_every_batch_changes_nothing(name: str, placed: Local) -
     expected = replayed(made.case, placed)
     assert len(expected) > 1
     assert lived(made, placed)[0] == expected
-    assert lived(made, placed, Always(0))[0] == expected
+    assert lived(made, placed, RestartAlways(0))[0] == expected
 
 
 LATE: dict[str, tuple[Windows, Times]] = {
-    "a window that counts": ([("a", CountWindow(3, 1))], [("a", t) for t in (10, 20, 5, 30)]),
-    "a window that counts beside one that does not": (
+    "a count window": ([("a", CountWindow(3, 1))], [("a", t) for t in (10, 20, 5, 30)]),
+    "a count window beside a time window": (
         [("a", CountWindow(3, 1)), ("a", TimeWindow(1000, 1000)), ("b", CountWindow(3, 1))],
         [("a", 10), ("b", 10), ("a", 20), ("b", 20), ("b", 22), ("a", 5), ("b", 31), ("a", 30)],
     ),
@@ -105,23 +105,23 @@ LATE: dict[str, tuple[Windows, Times]] = {
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_what_came_too_late_does_not_come_back_with_a_restart(name: str, placed: Local) -> None:
+def test_a_late_element_stays_dropped_after_a_restart(name: str, placed: Local) -> None:
     made = history(*LATE[name], CHANGES)
     found, record = lived(made, placed)
-    again, restarted = lived(made, placed, Always(0))
+    again, restarted = lived(made, placed, RestartAlways(0))
     assert record.counts.late_dropped + record.counts.late_partial == 1
     assert again == found
     assert restarted.counts == record.counts
 
 
-def test_an_element_of_another_stream_with_the_place_of_a_late_one_counts(placed: Local) -> None:
-    found, record = lived(history(*LATE["a window that counts beside one that does not"], CHANGES), placed)
+def test_an_element_of_another_stream_with_the_seq_of_a_late_one_counts(placed: Local) -> None:
+    found, record = lived(history(*LATE["a count window beside a time window"], CHANGES), placed)
     assert record.counts.used == 7
     assert any("urn:b22" in line for line in found)
 
 
 def rows_needed(windows: Sequence[tuple[str, WindowDefinition]], number: int, placed: Local) -> tuple[int, QueryRecord]:
-    """Return how many elements a log has to have after so many, and the record before the end."""
+    """Return how many of so many elements the log still has to hold, and the last record."""
     one_by_one = history(windows, [("a", 5 * n) for n in range(number)])
     elements = one_by_one.case.elements[Iri("urn:a")]
     batches = tuple({Iri("urn:a"): tuple(elements[n : n + 50])} for n in range(0, number, 50))
@@ -132,7 +132,7 @@ def rows_needed(windows: Sequence[tuple[str, WindowDefinition]], number: int, pl
     return before.decision.end["urn:a"] - before.oldest["urn:a"], record
 
 
-def test_windows_that_count_need_no_more_of_a_longer_stream(placed: Local) -> None:
+def test_count_windows_need_no_more_of_the_log_of_a_longer_stream(placed: Local) -> None:
     windows: Windows = [("a", CountWindow(20, 5))]
     few, _ = rows_needed(windows, 1000, placed)
     many, record = rows_needed(windows, 4000, placed)

@@ -1,4 +1,4 @@
-"""The step: late elements and their counters, times that are not believed, silent partitions, all forms of queries."""
+"""Step: late elements and their counters, quarantine, idle partitions, static data, and all query forms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hydrograph.live.step import quarantine
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import RSPQL
 from hydrograph.windows.scope import Grid
 from hydrograph.windows.stream import Element
@@ -50,7 +50,7 @@ def test_a_late_element_counts_in_the_windows_that_are_not_settled(placed: Local
     assert (counts.used, counts.late_partial, counts.late_dropped) == (2, 1, 1)
 
 
-def test_late_elements_by_brute_force(placed: Local) -> None:
+def test_late_elements_are_counted_and_shown_as_a_brute_force_model_expects(placed: Local) -> None:
     rng = Random(11)
     for seed in range(12):
         grid = Grid.of(TimeWindow(10, 5))
@@ -84,7 +84,7 @@ def test_late_elements_by_brute_force(placed: Local) -> None:
         assert counts.total == len(elements)
 
 
-def test_a_time_in_the_future_is_held_back_until_others_agree(placed: Local) -> None:
+def test_an_element_ahead_of_time_waits_in_quarantine_until_others_agree(placed: Local) -> None:
     played = harness(placed, lateness=Lateness(max_ahead=100, agreeing=2))
     played.send(element(1, 0))
     played.send(element(10_000, 1))
@@ -99,7 +99,7 @@ def test_a_time_in_the_future_is_held_back_until_others_agree(placed: Local) -> 
     assert played.record.counts.total == played.record.counts.used == 5
 
 
-def test_the_first_element_is_always_believed(placed: Local) -> None:
+def test_the_time_of_the_first_element_is_always_plausible(placed: Local) -> None:
     played = harness(placed, lateness=Lateness(max_ahead=100))
     played.send(element(10**12, 0))
     played.send(end=True)
@@ -111,7 +111,7 @@ FROM NAMED WINDOW <urn:v> ON <urn:other> [RANGE 10 STEP 5]
 { { WINDOW <urn:w> { ?s ?p ?o } } UNION { WINDOW <urn:v> { ?s ?p ?o } } }"""
 
 
-def test_a_silent_stream_holds_time_up_until_it_is_idle(placed: Local) -> None:
+def test_a_stream_without_elements_holds_the_watermark_until_it_is_idle(placed: Local) -> None:
     played = harness(placed, TWO)
     played.send(element(1, 0))
     played.send(element(30, 1))
@@ -122,7 +122,7 @@ def test_a_silent_stream_holds_time_up_until_it_is_idle(placed: Local) -> None:
     assert played.record.counts.late_dropped == 1
 
 
-def test_when_all_is_silent_the_windows_that_hold_something_close(placed: Local) -> None:
+def test_windows_with_elements_close_when_all_partitions_are_idle(placed: Local) -> None:
     played = harness(placed)
     played.send(element(12, 0))
     assert played.subjects() == []
@@ -134,7 +134,7 @@ def test_when_all_is_silent_the_windows_that_hold_something_close(placed: Local)
     assert played.record.counts.late_dropped == 1
 
 
-def test_state_is_bounded(placed: Local) -> None:
+def test_rows_that_no_window_needs_are_pruned(placed: Local) -> None:
     played = harness(placed, lateness=Lateness(delay=5))
     most = 0
     for t in range(0, 600, 3):
@@ -144,7 +144,7 @@ def test_state_is_bounded(placed: Local) -> None:
     assert played.record.oldest[STREAM.value] > 150
 
 
-def test_elements_outside_of_time_are_rejected(placed: Local) -> None:
+def test_elements_with_invalid_times_are_rejected(placed: Local) -> None:
     played = harness(placed)
     played.send(element(2**62, 0), element(1, 1))
     played.send(end=True)
@@ -166,7 +166,7 @@ WINDOW = "FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE 10ms STEP 5ms] WHERE 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_query_gives_what_replay_gives(form: str, placed: Local) -> None:
+def test_every_query_form_reports_what_replay_reports(form: str, placed: Local) -> None:
     query = parse(FORMS[form].replace("{W}", WINDOW))
     for seed in range(2):
         elements = {STREAM: random_stream(Random(seed), Shape(20, 0, 40))}
@@ -193,7 +193,7 @@ def test_static_data_is_replaced_between_reports(placed: Local) -> None:
     assert [report.rows[0][1] for report in played.reports] == ["<urn:first>", "<urn:second>"]
 
 
-def test_an_element_that_comes_again_is_one_row(placed: Local) -> None:
+def test_a_triple_that_arrives_twice_is_one_row(placed: Local) -> None:
     played = harness(placed)
     again = Element.of(3, 1, Triple(Iri("urn:e0"), Iri("urn:p"), Iri("urn:o")))
     played.send(element(1, 0), again)
@@ -203,11 +203,11 @@ def test_an_element_that_comes_again_is_one_row(placed: Local) -> None:
 
 
 AHEAD = 1_000
-"""Further than any element is believed to be; every 5 ms until there are a report when it is."""
+"""A time too far ahead to be plausible; once it is, there is a report every 5 ms until then."""
 
 
-def poisoned(placed: Local) -> StepHarness:
-    """Return a query that has seen one element far ahead, and many windows since."""
+def with_element_ahead(placed: Local) -> StepHarness:
+    """Return a query with one element in quarantine, many windows later."""
     played = harness(placed, lateness=Lateness(delay=5, max_ahead=100))
     played.send(element(0, 0))
     played.send(element(AHEAD, 1))
@@ -217,8 +217,8 @@ def poisoned(placed: Local) -> StepHarness:
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_an_element_that_is_held_back_does_not_keep_the_log(restart: bool, placed: Local) -> None:
-    played = poisoned(placed)
+def test_an_element_in_quarantine_does_not_hold_the_log(restart: bool, placed: Local) -> None:
+    played = with_element_ahead(placed)
     assert played.record.decision.held_back == {STREAM.value: (1,)}
     assert played.state.size < 60
     assert played.record.oldest[STREAM.value] > 150
@@ -228,7 +228,7 @@ def test_an_element_that_is_held_back_does_not_keep_the_log(restart: bool, place
         assert played.record.decision.held_back
         played.send(element(AHEAD + number, 1_000 + number))
     assert not played.record.decision.held_back
-    assert [each.waits for each in played.record.carried] == [False]  # believed, but the log has forgotten it
+    assert [each.waits for each in played.record.carried] == [False]  # released, but the log is truncated behind it
     if restart:
         played.restart()
     played.send(end=True)
@@ -237,7 +237,7 @@ def test_an_element_that_is_held_back_does_not_keep_the_log(restart: bool, place
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_what_is_believed_soon_is_in_the_log_like_any_other(restart: bool, placed: Local) -> None:
+def test_an_element_released_soon_is_read_from_the_log_like_any_other(restart: bool, placed: Local) -> None:
     played = harness(placed, lateness=Lateness(delay=5, max_ahead=100, agreeing=1))
     played.send(element(0, 0))
     played.send(element(500, 1), element(2, 2))
@@ -249,7 +249,7 @@ def test_what_is_believed_soon_is_in_the_log_like_any_other(restart: bool, place
     assert played.subjects()[-1] == (510, ["e1", "e3"])
 
 
-def test_few_elements_are_held_back_and_the_others_are_rejected(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_quarantine_rejects_the_oldest_elements(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quarantine, "MAX_ELEMENTS", 10)
     played = harness(placed, lateness=Lateness(delay=5, max_ahead=20))
     played.send(element(0, 0))
@@ -257,7 +257,7 @@ def test_few_elements_are_held_back_and_the_others_are_rejected(placed: Local, m
         played.send(element(3 * number, number), element(AHEAD + 30 * number, 1_000 + number))
     assert played.record.decision.held_back == {STREAM.value: tuple(range(1_011, 1_021))}
     assert (played.record.counts.rejected, played.record.counts.used) == (10, 21)
-    # Those that were refused and still stand in the log stay so when time comes to where they were.
+    # Elements that were refused and are still in the log stay refused when time reaches them.
     played.send(*(element(AHEAD + 30 * 18 + 5 + number, 2_000 + number) for number in range(4)))
     assert played.record.decision.held_back == {STREAM.value: (1_019, 1_020)}
     state = set(played.state.rows(STREAM).column("seq").to_pylist())
@@ -266,10 +266,10 @@ def test_few_elements_are_held_back_and_the_others_are_rejected(placed: Local, m
     played.send(end=True)
     shown = {name for _, names in played.subjects() for name in names}
     assert not shown & {f"e{number}" for number in range(1_001, 1_011)}
-    assert played.record.counts.total + 2 == 21 + 20 + 4  # two are ahead still
+    assert played.record.counts.total + 2 == 21 + 20 + 4  # two are still in quarantine
 
 
-def test_one_that_is_alone_with_its_time_does_not_keep_others_from_being_believed(placed: Local) -> None:
+def test_a_single_outlier_does_not_keep_later_elements_in_quarantine(placed: Local) -> None:
     played = harness(placed, lateness=Lateness(max_ahead=100, agreeing=2))
     played.send(element(1, 0))
     played.send(element(500, 1))

@@ -1,4 +1,4 @@
-"""Which partitions are not waited for: those that are silent, and not those whose elements nobody has read yet."""
+"""Idle partitions: the watermark does not wait for them; a partition with unread input is not idle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import RSPQL
 from hydrograph.windows.stream import Element
 from tests.support.live_faults import MemoryFiles, MemorySource, memory_input
@@ -32,7 +32,7 @@ def arrivals(stream: Iri, times: list[int]) -> list[InputBatch]:
     return [InputBatch(stream, events, at, at + 1) for at, events in enumerate(encoded)]
 
 
-def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
+def test_a_partition_with_unread_input_is_not_idle(placed: Local) -> None:
     now = 0.0
     sources = {QUICK: MemorySource(arrivals(QUICK, [1, 25, 35])), SLOW: MemorySource(arrivals(SLOW, [1, 3]))}
     partitions = tuple(map(partition_of, sources))
@@ -44,7 +44,7 @@ def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
     quick, slow = (sources[stream].chunks for stream in (QUICK, SLOW))
     sources[QUICK].there = sources[SLOW].there = 1
     assert runner.run_once()
-    # Somebody reads the one for ten seconds, and meanwhile the other has something too.
+    # A batch of the one takes ten seconds, and meanwhile the other has input too.
     sources[QUICK].there = sources[SLOW].there = 2
     now = 10.0
     assert runner.run_on([quick[1]], Stopwatch())
@@ -52,7 +52,7 @@ def test_what_has_come_and_is_not_read_yet_is_no_silence(placed: Local) -> None:
     assert runner.run_on([slow[1]], Stopwatch())
     counts = runner.queries["query"].record.counts
     assert (counts.used, counts.late_dropped) == (4, 0)
-    # Now it is silent indeed.
+    # Now it is idle.
     sources[QUICK].there = 3
     now = 20.0
     assert runner.run_once()

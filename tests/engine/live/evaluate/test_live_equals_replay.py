@@ -1,6 +1,6 @@
 """Live equals replay: streams cut into batches, in disorder within the lateness, give the same lines byte for byte.
 
-Those that come element by element die now and then, and go on from their record.
+Histories with one element per batch also restart at random, from their record and the log.
 
 HYDROGRAPH_HISTORIES sets how many histories are run; a failure names its seed.
 """
@@ -36,7 +36,7 @@ def check(history: History, expected: list[str], placed: Local, restarts: Random
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES // CUTS, BLOCK))
-def test_any_batches_give_what_replay_gives(first: int, placed: Local) -> None:
+def test_batches_of_any_size_give_the_reports_of_replay(first: int, placed: Local) -> None:
     for seed in range(first, first + BLOCK):
         histories = random_histories(seed, CUTS)
         expected = replayed(histories[0].case, placed)
@@ -45,7 +45,7 @@ def test_any_batches_give_what_replay_gives(first: int, placed: Local) -> None:
         check(histories[0], expected, placed, Random(f"restarts {seed}"))
 
 
-def test_the_histories_cover_what_they_are_to_cover() -> None:
+def test_the_histories_cover_all_policies_and_evaluations() -> None:
     seen: Counter[str] = Counter()
     for seed in range(HISTORIES // CUTS):
         history = random_histories(seed, 1)[0]

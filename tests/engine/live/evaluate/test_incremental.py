@@ -1,4 +1,4 @@
-"""Kept rows: what comes is joined with what is there, and nothing twice; live still equals replay (S36)."""
+"""Incremental evaluation: new rows are joined with kept rows, none twice; the reports are those of replay (S36)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from hydrograph.windows.report import Policy, When
 from hydrograph.windows.stream import Element
 from hydrograph.windows.tick import Tick
 from tests.support.live_histories import History, cut, lived, random_history, replayed
-from tests.support.random_windows import random_report_case
+from tests.support.random_reports import random_report_case
 from tests.support.step_harness import StepHarness
 
 SEEDS = (1, 3, 5, 6, 9, 13, 15)
 MISTAKEN = (13, 15)
-"""Those of them that notice mistakes."""
+"""Seeds that detect planted mistakes."""
 S = Iri("urn:s")
 JOIN = """
 PREFIX : <urn:>
@@ -51,7 +51,7 @@ WHERE { WINDOW :w { ?a :p ?b . ?b :q ?c OPTIONAL { ?c :p ?d } } } GROUP BY ?b
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let rows be added with every batch, not only when a report needs them."""
+    """Add rows with every batch, not only when a report needs them."""
     monkeypatch.setattr(incremental, "EAGER_ROWS", 1)
     monkeypatch.setattr(incremental, "WAITING_SHARE", 2**40)
 
@@ -80,7 +80,7 @@ def incremental_of(evaluation: EvaluationStatus) -> incremental.Incremental:
     return evaluation.current
 
 
-def test_what_is_there_is_not_joined_again(placed: Local) -> None:
+def test_kept_rows_are_not_joined_again(placed: Local) -> None:
     run = Run.of_text(JOIN, placed)
     for t in range(0, 15_000, 300):
         run.give((t, triple(f"a{t}", "p", f"b{t % 700}")), (t, triple(f"b{t % 700}", "q", f"c{t}")))
@@ -96,7 +96,7 @@ def test_what_is_there_is_not_joined_again(placed: Local) -> None:
     assert made[answer] == 1
 
 
-def test_each_answer_is_made_once_however_many_windows_show_it(placed: Local) -> None:
+def test_each_solution_is_computed_once_however_many_windows_show_it(placed: Local) -> None:
     run = Run.of_text(JOIN, placed)
     rows = 0
     for t in range(0, 30_000, 500):
@@ -108,7 +108,7 @@ def test_each_answer_is_made_once_however_many_windows_show_it(placed: Local) ->
 
 
 @pytest.mark.usefixtures("at_once")
-def test_what_is_kept_is_bounded_however_many_batches_a_window_has(placed: Local) -> None:
+def test_kept_rows_are_bounded_however_many_batches_a_window_has(placed: Local) -> None:
     run, each = Run.of_text(JOIN, placed), 40
     for t in range(0, 25_000, 200):
         run.give(*[(t, triple(f"a{t}-{n}", "p", f"b{t}-{n}")) for n in range(each)])
@@ -121,8 +121,8 @@ def test_what_is_kept_is_bounded_however_many_batches_a_window_has(placed: Local
     assert max(len(kept.runs) for kept in run.kept.kept.values()) < 40
 
 
-def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole windows are evaluated then, from the middle of a run on, and the answers stay the same."""
+def test_too_many_rows_hand_over_to_whole_windows(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hand-over happens in the middle of a run, and the reports stay the same."""
     gave_up = 0
     for most in (0, 5):
         monkeypatch.setattr(incremental, "MAX_ROWS", most)
@@ -138,7 +138,7 @@ def test_what_would_be_too_many_rows_is_not_kept(placed: Local, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("text", [JOIN, COUNT])
-def test_every_term_begins_with_new_rows(text: str) -> None:
+def test_every_delta_query_reads_new_rows_once(text: str) -> None:
     query = api.query(text)
     planned = plan(query.algebra, query.profile, 0)
     parts = split_program(planned.program(Facts({S: Deduplication.DONE}, broadcast=False)), {})
@@ -153,7 +153,7 @@ def test_every_term_begins_with_new_rows(text: str) -> None:
     assert bool({"group"} & {step.name.split("_")[1] for step in parts.rest.steps}) == (text == COUNT)
 
 
-def test_what_comes_adds_what_was_not_there() -> None:
+def test_deduplication_adds_each_report_of_a_triple_once() -> None:
     rng = Random("repeats")
     for _ in range(300):
         step, width = rng.choice((1, 2, 3)), rng.choice((1, 3, 4, 5, 10))
@@ -175,7 +175,7 @@ def test_what_comes_adds_what_was_not_there() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_rows_that_are_added_with_every_batch_give_what_replay_gives(placed: Local) -> None:
+def test_rows_added_with_every_batch_give_the_reports_of_replay(placed: Local) -> None:
     ways: Counter[bool] = Counter()
     for seed in SEEDS:
         history = random_history(seed)
@@ -191,7 +191,7 @@ def whole(history: History, placed: Local, monkeypatch: pytest.MonkeyPatch) -> l
         return lived(history, placed)[0]
 
 
-def test_late_elements_count_as_they_do_without_kept_rows(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_elements_count_as_they_do_with_whole_windows(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     late = 0
     for seed in SEEDS:
         case = random_history(seed).case
@@ -203,7 +203,7 @@ def test_late_elements_count_as_they_do_without_kept_rows(placed: Local, monkeyp
 
 
 def changing(seed: int) -> History:
-    """Return a history of a query whose reports elements make: each tick, with and without expiry, each operator."""
+    """Return a history with reports on content change: each tick, with and without expiry, each operator."""
     rng = Random(f"changing {seed}")
     case = random_report_case(seed)
     windows = tuple(
@@ -225,7 +225,7 @@ def changing(seed: int) -> History:
     return cut(case, rng, one_by_one=rng.random() < 0.3)
 
 
-def test_reports_that_elements_make_are_those_of_replay(placed: Local) -> None:
+def test_reports_on_content_change_are_those_of_replay(placed: Local) -> None:
     kept: Counter[str] = Counter()
     for seed in range(12):
         history = changing(seed)
@@ -243,7 +243,7 @@ def test_reports_that_elements_make_are_those_of_replay(placed: Local) -> None:
     assert all(kept.values()), kept
 
 
-def test_late_elements_change_reports_of_elements_as_they_do_without_kept_rows(
+def test_late_elements_on_content_change_count_as_they_do_with_whole_windows(
     placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late = 0
@@ -258,7 +258,7 @@ def test_late_elements_change_reports_of_elements_as_they_do_without_kept_rows(
 CHANGES = replace(api.query(JOIN).profile, report=Policy(When.CONTENT_CHANGE), operator=StreamOperator.ISTREAM)
 
 
-def test_the_work_of_a_report_that_an_element_makes_follows_the_element(placed: Local) -> None:
+def test_the_work_of_a_report_on_content_change_follows_the_change(placed: Local) -> None:
     run = Run.of_text(JOIN, placed, CHANGES)
     for t in range(0, 9_000, 100):
         run.give((t, triple(f"a{t}", "p", f"b{t}")), (t, triple(f"b{t}", "q", f"c{t}")))
@@ -274,7 +274,7 @@ def test_the_work_of_a_report_that_an_element_makes_follows_the_element(placed: 
 
 
 @pytest.mark.parametrize("mistake", ["leaves", "places"])
-def test_mistakes_in_the_numbers_of_instants_are_noticed(
+def test_mistakes_in_the_numbering_of_instants_are_detected(
     mistake: str, placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mistake == "places":
@@ -287,24 +287,24 @@ def test_mistakes_in_the_numbers_of_instants_are_noticed(
 
 
 def differing(placed: Local) -> bool:
-    """Tell whether the histories notice a mistake."""
+    """Tell whether the histories detect a mistake."""
     return any(lived(history, placed)[0] != replayed(history.case, placed) for history in map(random_history, MISTAKEN))
 
 
 @pytest.mark.usefixtures("at_once")
-def test_new_rows_joined_twice_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_rows_joined_twice_are_detected(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deltas, "OLD", deltas.ALL)
     assert differing(placed)
 
 
 @pytest.mark.usefixtures("at_once")
-def test_repeats_that_are_not_cut_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_triples_that_are_kept_are_detected(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Deduplicator, "find_repeats", lambda _, keys: np.zeros(len(keys), bool))
     assert differing(placed)
 
 
 @pytest.mark.usefixtures("at_once")
-def test_rows_that_are_forgotten_too_soon_are_noticed(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_dropped_too_soon_are_detected(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     forget = incremental.MaterializedRows.forget
     monkeypatch.setattr(incremental.MaterializedRows, "forget", lambda runs, frontier: forget(runs, frontier + 1))
     assert differing(placed)
