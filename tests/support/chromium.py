@@ -42,7 +42,7 @@ class Page:
     dialogs: list[str] = field(default_factory=list)
 
     def open(self, url: str) -> None:
-        """Go to an address and come back when the page says that it is ready."""
+        """Open an address and return when the page is ready."""
         self.tell("Page.navigate", url=url)
         self.wait_for("document.documentElement?.dataset.ready === 'yes'")
 

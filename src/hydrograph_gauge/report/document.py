@@ -1,4 +1,4 @@
-"""What a page shows, as records: text, tables and charts with their rows. How they look is for the page alone.
+"""Content of a page as records: text, tables and charts with their rows. The page alone decides how they look.
 
 Figures and tables carry raw numbers and the name of a format, so that what is downloaded as CSV is not rounded for
 the eye.
@@ -81,25 +81,25 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What a length means."""
+    """Axis of a chart."""
 
     label: str
     format: Format = "number"
     unit: str = ""
     log: bool = False
     top: float | None = None
-    """The end of the axis, where the data does not say it: shares end at 1."""
+    """End of the axis, where it does not follow from the data: shares end at 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What belongs together in a chart; `colour` is the place of an engine among all engines, None is grey."""
+    """Series of a chart; `colour` is the position of an engine among all engines, None is grey."""
 
     name: str
     colour: int | None
     points: tuple[Point, ...]
     names: tuple[str, ...] = ()
-    """Of the points, where each stands for something with a name."""
+    """Names of the points, where each has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class BlamedRow:
-    """A row that is missing or too much, and the triples that make it."""
+    """Missing or extra row, and the triples it is derived from."""
 
     row: tuple[str | None, ...]
     triples: tuple[str, ...]
@@ -246,7 +246,7 @@ class WrongGroup:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """The way from a wrong window to the guilty rows and triples."""
+    """Wrong windows with their rows and triples."""
 
     groups: tuple[WrongGroup, ...]
     kind: Literal["wrong"] = "wrong"
@@ -271,7 +271,7 @@ class Queries:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the things that a reader can choose between."""
+    """Option of a choice."""
 
     label: str
     blocks: tuple[Block, ...]
@@ -279,7 +279,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Blocks of which one option's are shown at a time."""
+    """Options that are shown one at a time."""
 
     label: str
     options: tuple[Option, ...]
@@ -300,7 +300,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """All that is shown of one run."""
+    """Part of the page about one run."""
 
     title: str
     note: str
@@ -318,11 +318,11 @@ class Document:
 
 
 def drop_missing(blocks: Sequence[Block | None]) -> tuple[Block, ...]:
-    """Return the blocks that there are."""
+    """Return the blocks that are not None."""
     return tuple(block for block in blocks if block is not None)
 
 
 def section(title: str, *blocks: Block | None) -> Section | None:
-    """Return a section of the blocks that there are; None without any that shows data."""
+    """Return a section of the blocks that are not None; None if no block shows data."""
     found = drop_missing(blocks)
     return Section(title, found) if any(not isinstance(block, Text) for block in found) else None

@@ -1,11 +1,11 @@
-"""The page as one text: markup, style, program and data in a single file that asks nobody for anything.
+"""Rendering of the page: markup, style, program and data in a single file that makes no requests.
 
 The program is ours and small. Vega-Lite would be a megabyte on every page and, without its interpreter, needs a policy
 that lets the page compile text (`unsafe-eval`), which is what a page full of foreign literals must not allow. The few
 charts that are needed (lines, points, dots, boxes, spans) are less work than that.
 
-Data stands in the page as JSON in which no character can end the element it stands in, and the program puts it into
-text nodes only. The policy allows this style and this program by their hashes, and nothing else.
+Data is embedded as JSON in which no character can end the enclosing element, and the program puts it into text nodes
+only. The policy allows this style and this program by their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def render(document: Document) -> str:
             "form-action 'none'",
         ]
     )
-    # Each piece goes in where its mark stands; none of them is looked through for marks again.
+    # Each piece replaces its mark; pieces are not searched for marks again.
     pieces = {
         "policy": html.escape(policy),
         "title": html.escape(document.title),
@@ -58,7 +58,7 @@ def render(document: Document) -> str:
 
 
 def data(document: Document) -> str:
-    r"""Return the document as JSON that can stand inside of a script element, whatever it holds.
+    r"""Return the document as JSON that is safe inside a script element, whatever it contains.
 
     >>> data(Document("</script> & <!--", ()))
     '{"title":"\\u003c/script\\u003e \\u0026 \\u003c!--","parts":[]}'

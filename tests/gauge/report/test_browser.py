@@ -59,7 +59,7 @@ def unfold(page: Page, rows: int) -> None:
 
 
 def assert_quiet(page: Page, file: Path) -> None:
-    """Nothing was said on the console, nobody was asked for anything but the page itself, and no dialog came."""
+    """The console is empty, nothing but the page itself was requested, and no dialog opened."""
     assert page.complaints == []
     assert {url for url in page.requests if not url.startswith("data:")} == {file.as_uri()}
     assert page.dialogs == []

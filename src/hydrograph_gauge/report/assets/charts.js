@@ -52,8 +52,8 @@ function seriesOf(series, order, x, y, marks) {
     }).join("");
     if (path) group.append(draw("path", { d: path, class: `line ${seriesClass(series.colour)}`, "stroke-width": Math.max(1.3, 3.3 - order * 0.9) }));
   }
-  const room = Math.abs(x.at(x.high) - x.at(x.low)) / Math.max(1, series.points.length);
-  if (marks === "point" || (marks === "both" && room > 9) || known.length === 1) {
+  const gap = Math.abs(x.at(x.high) - x.at(x.low)) / Math.max(1, series.points.length);
+  if (marks === "point" || (marks === "both" && gap > 9) || known.length === 1) {
     for (const [at, value] of known) group.append(mark(series.colour, x.at(at), y.at(value), marks === "point" ? 3.5 : Math.max(2, 4.2 - order * 0.8)));
   }
   return group;

@@ -17,7 +17,7 @@ function fill(node, attributes, children) {
 const make = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
 const draw = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
-// Text of the data: its direction must not leak into what stands beside it.
+// Text of the data: its direction must not leak into the text next to it.
 const foreign = (text) => make("bdi", {}, text);
 
 const measurer = document.createElement("canvas").getContext("2d");

@@ -59,13 +59,13 @@ function horizontalAxis(parent, scale, top, bottom, edge) {
   }
 }
 
-// The widest of the ticks decides how much room they get.
+// The widest of the ticks decides how much space they get.
 const gutter = (scale) => Math.ceil(Math.max(...scale.ticks.map((tick) => width(tickText(tick))))) + 10;
 
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "fill-opacity",
   "stroke-opacity", "font-family", "font-size", "font-weight"];
 
-// A drawing on its own has no style sheet: what this page's says is written into it, on the page's ground.
+// A drawing on its own has no style sheet: the rules of this page are written into it, on the page's ground.
 function standalone(svg) {
   const copy = svg.cloneNode(true);
   const [originals, copies] = [svg, copy].map((each) => [each, ...each.querySelectorAll("*")]);

@@ -46,7 +46,7 @@ function showChoice(block) {
   return make("div", {}, tools, place);
 }
 
-// Light or dark as the system has it, until the reader says otherwise.
+// Light or dark as the system has it, until the reader chooses.
 const THEMES = ["system", "light", "dark"];
 function themeButton() {
   let theme = "system";

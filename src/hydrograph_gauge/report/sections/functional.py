@@ -12,7 +12,7 @@ from hydrograph_gauge.run_records import FunctionalRecord
 
 _PASSED = Cell("\N{CHECK MARK}", "passed", "right")
 _FAILED = Cell("F", "failed", "wrong")
-_CANNOT = Cell("U", "can not be asked", "unsupported")
+_CANNOT = Cell("U", "not supported", "unsupported")
 
 
 def show_functional(run: RunData) -> Section | None:
@@ -50,7 +50,7 @@ def _tests(run: RunData) -> Iterator[Table]:
     if rows:
         which = "Functional tests" if few else "Functional tests that some engine does not pass"
         yield Table(
-            f"{which}. A cell's words are the engine's or the judge's.",
+            f"{which}. The message of a cell is the engine's or the judge's.",
             (Column("group"), Column("test"), *(Column(engine) for engine in engines)),
             tuple(rows),
             headers=2,
@@ -60,7 +60,7 @@ def _tests(run: RunData) -> Iterator[Table]:
     said = [each for each in run.functional if each.words and each.passed is not True]
     if said:
         yield Table(
-            "What was said of tests that were not passed.",
+            "Messages about tests that were not passed.",
             (Column("engine"), Column("group"), Column("test"), Column("words", "code")),
             tuple((each.engine, each.group, each.name, cut(each.words, 600)) for each in said[:400]),
             headers=3,

@@ -1,4 +1,4 @@
-"""Latency by query and by what makes queries hard, on queries that all compared engines answer rightly."""
+"""Section on latency, by query and by features of queries, for queries that all compared engines answer correctly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Latencies = Mapping[tuple[Condition, str], tuple[float | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """A way to tell queries apart: the name of a query's group, None for one that belongs to none."""
+    """Grouping of queries: returns the name of a query's group, None for a query without one."""
 
     name: str
     group: Callable[[Mapping[str, Setting | None]], str | None]
@@ -78,7 +78,7 @@ def _by_query(run: RunData, found: Latencies) -> Iterator[Block]:
         values = [value for (condition, _), some in found.items() if condition.test == test for value in some]
         repeated = " Means over repetitions." if any(len(each) > 1 for each in run.outcomes.values()) else ""
         yield Dots(
-            f"Latency by query in test {test}: the median over the windows, from when an answer was due to its coming; "
+            f"Latency by query in test {test}: the median over the windows, from the time an answer was due; "
             f"queries from quick to slow.{repeated}",
             Axis("median latency", "ms", "ms", log=is_wide(values)),
             tuple(order),
@@ -92,7 +92,7 @@ def _slowest(found: Latencies, conditions: list[Condition], query: str) -> float
 
 
 def groupings(run: RunData) -> Iterator[Grouping]:
-    """Yield the ways in which the queries of a run are told apart."""
+    """Yield the groupings of the queries of a run."""
     yield Grouping("kind", lambda f: _text(f.get("kind")), "streams alone (pure) or static data too (hybrid)")
     yield Grouping("patterns", _patterns, "number of triple patterns")
     yield Grouping("shape", lambda f: _text(f.get("shape")), "shape of the patterns")
@@ -148,7 +148,7 @@ _RANK = {"low": 1, "medium": 2, "high": 3}
 
 
 _FEW = ("patterns", "streams", "degree")
-"""Features with so few values that points would lie upon each other."""
+"""Features with so few values that points would overlap."""
 
 
 def _by_value(run: RunData, found: Latencies) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""What sections share: verdicts with their letters, means over repetitions, quartiles, thinning of long series."""
+"""Helpers of the sections: letters of verdicts, thinning of long series, wording of lists and numbers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LETTERS: dict[Verdict, tuple[str, Tone]] = {
     Verdict.OUT_OF_MEMORY: ("M", "memory"),
     Verdict.CRASH: ("C", "crash"),
 }
-"""From good to bad: of several repetitions the worst counts."""
+"""From good to bad; the worst of several repetitions counts."""
 
 _WORSE = {verdict: place for place, verdict in enumerate(LETTERS)}
 
 
 def verdict_of(outcome: OutcomeRecord) -> Verdict | None:
-    """Return the verdict, None for a word that is none of ours."""
+    """Return the verdict; None for an unknown one."""
     try:
         return Verdict(outcome.verdict)
     except ValueError:
@@ -39,7 +39,7 @@ def worst(outcomes: Sequence[OutcomeRecord]) -> OutcomeRecord | None:
 
 
 def verdict_cell(outcome: OutcomeRecord, *, to: str | None = None) -> Cell:
-    """Return the letter of a verdict; its meaning says the phase and what the engine said."""
+    """Return the letter of a verdict; its meaning includes the phase and the message of the engine."""
     verdict = verdict_of(outcome)
     letter, tone = LETTERS[verdict] if verdict is not None else ("?", "off")
     meaning = outcome.verdict
@@ -57,7 +57,7 @@ def legend(outcomes: Iterable[OutcomeRecord]) -> tuple[Cell, ...]:
 
 
 def thin(points: Sequence[Point], most: int, pick: Callable[[list[float]], float]) -> tuple[Point, ...]:
-    """Return at most `most` points: neighbours are put together, `pick` chooses the value that stands for them.
+    """Return at most `most` points: neighbours are merged, and `pick` chooses their value.
 
     >>> thin([(0, 1), (1, 0), (2, 1), (3, 1)], most=2, pick=min)
     ((0, 0), (2, 1))

@@ -1,4 +1,4 @@
-"""The t0 that was found for each engine, where nobody knew it."""
+"""Section on t0, where it was searched for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hydrograph_gauge.report.sections.verdicts import settings_of
 
 
 def show_origins(run: RunData) -> Section | None:
-    """Return for each query on each engine the t0 that fits best, and how well; None where none was searched for."""
+    """Return the best t0 of each query on each engine, and how well it fits; None without a search."""
     rows: list[tuple[Value, ...]] = [
         (
             asked.condition.test,

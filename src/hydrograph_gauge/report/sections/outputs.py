@@ -1,4 +1,4 @@
-"""Engines beside each other by their outputs alone: sizes, mismatch both ways, executions a second."""
+"""Sections that compare engines by their outputs: sizes, mismatch both ways, executions a second."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show_outputs(run: RunData) -> Section | None:
 
 
 def show_throughput(run: RunData) -> Section | None:
-    """Return executions a second by query, and the highest rates that were held."""
+    """Return executions a second by query, and the highest sustained rates."""
     return section("Throughput", *_executions(run), _held(run))
 
 

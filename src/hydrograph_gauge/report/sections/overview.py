@@ -1,4 +1,4 @@
-"""Where the figures come from, and what they say in plain words."""
+"""Sections with the summary, and with the provenance of the figures."""
 
 from __future__ import annotations
 
@@ -94,23 +94,23 @@ def _judgement(found: list[OutcomeRecord]) -> str:
     if causes:
         said += f". Not right: {'; '.join(causes)}"
     if faults := _faults(found):
-        said += f". The judge finds: {'; '.join(faults)}"
+        said += f". Diagnosis: {'; '.join(faults)}"
     return said + "."
 
 
 def _faults(found: list[OutcomeRecord]) -> list[str]:
-    """Return each kind of fault with its queries; numbers and places, behind the colon, are with the failed queries."""
+    """Return each kind of fault with its queries; numbers and places, after the colon, are with the failed queries."""
     queries: dict[str, list[str]] = {}
     for outcome in found:
         for fault in outcome.faults:
             names = queries.setdefault(fault.partition(":")[0], [])
             if outcome.key.query not in names:
                 names.append(outcome.key.query)
-    return [f"{fault} ({listed(names)})" for fault, names in queries.items()]
+    return [f"{listed(names)}: {fault}" for fault, names in queries.items()]
 
 
 def _weighted(values: list[tuple[float | None, int]]) -> str | None:
-    """Return the mean over windows; what is not 1 is never shown as 1."""
+    """Return the mean over windows; a mean below 1 is never shown as 1."""
     known = [(value, weight) for value, weight in values if value is not None and weight]
     if not known:
         return None

@@ -1,9 +1,8 @@
-"""The publication's figures next to those of this run.
+"""Section with published figures next to those of this run.
 
-A row of the published table is called by what it speaks of, in any order: a query, a test, an engine, values of what is
-swept, a group of queries as latency tells them apart; and, where the experiment measures more than one thing, the
-measure. `q1`, `cmet q1`, `latency hybrid 1000` are such names. Beside it stand the figures of all that all of these
-words fit.
+The name of a published row lists, in any order: a query, a test, an engine, values of swept parameters, a group of
+queries as in the latency section, and the measure if the experiment has several. `q1`, `cmet q1`, `latency hybrid 1000`
+are such names. The row is shown with the figures of everything that matches all of its words.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ MEASURES: dict[str, Measure | None] = {
     "failed": None,
     "mismatch": None,
 }
-"""What a row's measure is called; None stands for what is no mean of outcomes: verdicts, failed queries, mismatch."""
+"""Measures by the word in a row's name; None for measures that are not means of outcomes."""
 
 
 def show_published(run: RunData) -> Section | None:
@@ -81,10 +80,10 @@ def _table(run: RunData, measure: str, rows: Mapping[str, Mapping[str, Setting |
             for name, outcome in words.items():
                 values[name].append(outcome.verdict if outcome is not None else None)
     beside = (
-        "Beside each row stand the means of this run over all that its name fits; engines and machines differ, so "
+        "Each row shows the means of this run over everything that its name matches; engines and machines differ, so "
         "compare relations, not values."
         if extra
-        else "Nothing in this run bears the name of a row, so the figures stand alone."
+        else "Nothing in this run matches the name of a row, so only the published figures are shown."
     )
     columns = [
         Column(name, "percent", "%", group="published")
@@ -104,7 +103,7 @@ def _table(run: RunData, measure: str, rows: Mapping[str, Mapping[str, Setting |
 def _others(
     run: RunData, measure: str, found: Mapping[str, Mapping[str, list[OutcomeRecord]]]
 ) -> Iterator[tuple[Column, Mapping[str, Value]]]:
-    """Yield the columns of measures that are no mean of outcomes, with their cells by row."""
+    """Yield the columns of measures that are not means of outcomes, with their cells by row."""
     if measure == "failed":
         for engine in run.engines:
             failed = {name: _failed(some[engine]) for name, some in found.items() if engine in some}

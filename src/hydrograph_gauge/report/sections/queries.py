@@ -1,4 +1,4 @@
-"""The queries as they were asked, with what makes them hard."""
+"""Section with the texts and features of the queries."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def _blocks(found: list[QueryRecord]) -> Iterator[Block]:
 
 def _text(facts: QueryRecord) -> QueryText:
     texts = [("", cut(facts.text, LETTERS))]
-    texts += [
-        (f"as {engine} is asked", cut(text, LETTERS)) for engine, text in facts.texts.items() if text != facts.text
-    ]
+    texts += [(f"for {engine}", cut(text, LETTERS)) for engine, text in facts.texts.items() if text != facts.text]
     return QueryText(facts.query, ", ".join(f"?{name}" for name in facts.variables), tuple(texts))
 
 

@@ -1,4 +1,4 @@
-"""Box plots over repetitions: how far figures can be trusted."""
+"""Section with box plots over repetitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hydrograph_gauge.report.run_data import QueryRun, RunData
 from hydrograph_gauge.report.sections.times import base
 
 WINDOWS = 12
-"""Windows that get boxes of their own; of a longer run the first."""
+"""Windows with boxes of their own; the first ones of a longer run."""
 
 _OF_WINDOWS = (
     (Axis("precision", "share", top=1.0), "precision"),

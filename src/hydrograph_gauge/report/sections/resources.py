@@ -1,4 +1,4 @@
-"""Memory and processor time of all engines together."""
+"""Section on memory and processor time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST = 240
 
 
 def show_resources(run: RunData) -> Section | None:
-    """Return a table over all queries, and the course of one query at a time."""
+    """Return a table over all queries, and charts over time of one query at a time."""
     return section("Memory and processor", _peaks(run), _courses(run))
 
 
@@ -92,5 +92,5 @@ def _first(run: RunData, asked: QueryRun) -> list[ResourceSample]:
 
 
 def _cores(moments: Sequence[ResourceSample]) -> list[Point]:
-    """Return how many cores were busy between two looks."""
+    """Return the number of busy cores between two samples."""
     return [(b.at, max(0.0, b.cpu - a.cpu) / (b.at - a.at)) for a, b in pairwise(moments) if b.at > a.at]

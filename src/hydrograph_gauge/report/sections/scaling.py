@@ -1,4 +1,4 @@
-"""Throughput, delay and the last result against what an experiment sweeps."""
+"""Section with throughput, delay and the last result against the swept parameters of an experiment."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Sweep:
     at: Mapping[Condition, float]
     """Its values."""
     beside: Mapping[Condition, Condition]
-    """What else is swept."""
+    """The other swept parameters."""
 
 
 def show_scaling(run: RunData) -> Section | None:
@@ -75,7 +75,7 @@ def _test(run: RunData, test: str, measures: Sequence[_Measure]) -> Iterator[Blo
 
 
 def _sweeps(run: RunData, conditions: list[Condition]) -> Iterator[_Sweep]:
-    """Yield what a test sweeps, and the size of its static data where that differs."""
+    """Yield the swept parameters of a test, and the size of its static data where that differs."""
     for name in dict.fromkeys(name for condition in conditions for name, _ in condition.settings):
         at = {c: value for c in conditions if (value := _value(c, name)) is not None}
         yield _Sweep(name, at, {c: _without(c, {name}) for c in conditions})

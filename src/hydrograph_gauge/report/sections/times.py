@@ -1,4 +1,4 @@
-"""Times for the eye: windows of a stream from 2010, and windows by the clock since the start, share an axis from 0."""
+"""Times on axes and in titles: windows of a recorded stream and windows by the clock share an axis from 0."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def base(found: Iterable[WindowScore]) -> int:
-    """Return what to take from the times of an engine's windows: where the first opens if that is a date, else 0."""
+    """Return the offset of the times of an engine's windows: the first opening if that is a date, else 0."""
     times = [each.t if each.open is None else each.open for each in found if each.t is not None]
     first = min(times, default=0)
     return first if abs(first) >= DAY else 0
 
 
 def axis(bases: Iterable[int]) -> Axis:
-    """Return the axis of times from which these were taken."""
+    """Return the axis of times with these offsets."""
     label = "time since the first window opened" if any(bases) else "event time"
     return Axis(label, "seconds", "s")
 

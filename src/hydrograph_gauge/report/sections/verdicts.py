@@ -1,4 +1,4 @@
-"""What became of each query on each engine, and in whose words."""
+"""Sections on verdicts: the matrix of queries and engines, totals, and failures with their messages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hydrograph_gauge.report.sections.measures import LETTERS, cut, legend, list
 from hydrograph_gauge.run_records import OutcomeRecord
 
 ACROSS = 20
-"""Queries in one table; a larger workload goes on in the next."""
+"""Queries in one table; a larger workload is split into several."""
 SAID = 400
-"""Lines of engines' words that are shown."""
+"""Messages of engines that are shown."""
 
 
 def show_verdicts(run: RunData) -> Section | None:
@@ -24,12 +24,12 @@ def show_verdicts(run: RunData) -> Section | None:
 
 
 def show_totals(run: RunData) -> Section | None:
-    """Return total, valid and successful queries, performance's excluded ones, and engines that were not there."""
+    """Return total, valid and successful queries, those excluded from performance, and missing engines."""
     return section("Queries answered", _totals(run), _excluded(run), _absent(run))
 
 
 def show_failures(run: RunData) -> Section | None:
-    """Return the failed queries by engine and cause, and what the engines said."""
+    """Return the failed queries by engine and cause, and the messages of the engines."""
     failed = [outcome for found in run.outcomes.values() for outcome in found if verdict_of(outcome) is not Verdict.OK]
     if not failed:
         return None
@@ -132,7 +132,7 @@ def _absent(run: RunData) -> Table | None:
     if not run.absent:
         return None
     return Table(
-        "Engines that could not be run here, and why. They were asked nothing, and decide nothing about the others.",
+        "Engines that could not be run here, and why. They have no influence on the results of the others.",
         (Column("test"), Column("engine"), Column("why", "code")),
         tuple((test, engine, cut(why, 600)) for (test, engine), why in run.absent.items()),
         headers=2,
@@ -172,7 +172,7 @@ def _words(failed: list[OutcomeRecord]) -> Iterator[Block]:
         for (engine, verdict, phase, said), names in groups.items()
     ]
     yield Table(
-        "What the engines said when they failed, word for word; where an answer is wrong, what the judge finds.",
+        "Messages of the engines, word for word; for wrong answers, the diagnosis of the judge.",
         (Column("engine"), Column("cause"), Column("phase"), Column("queries"), Column("words", "code")),
         tuple(rows[:SAID]),
     )

@@ -1,4 +1,4 @@
-"""Window by window: precision, recall, borders, delay and sizes."""
+"""Section with charts by window: precision, recall, borders, delay and sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hydrograph_gauge.report.sections.measures import counted, listed, thin
 from hydrograph_gauge.report.sections.times import axis, base
 
 POINTS = 240_000
-"""Points of all series together: what a browser shows at once is little, but the page carries all of it."""
+"""Points of all series together: a browser draws few at a time, but the page contains all of them."""
 LONGEST = 400
 """Points of one series; no screen shows more."""
 BORDERS = 24
@@ -67,15 +67,15 @@ def show_windows(run: RunData) -> Section | None:
                 options.append(Option(f"{query}, {condition.label}", blocks))
     longest = max(len(found) for found in run.windows.values())
     note = Text(
-        f"Series of more than {most} windows are drawn with neighbours put together: of precision and recall the "
-        "lowest value stands for them, of delay the median, of sizes the largest."
+        f"In series of more than {most} windows neighbours are merged: the chart shows their lowest precision and "
+        "recall, their median delay and their largest size."
     )
     return section("Windows", note if longest > most else None, Choice("Query and test", tuple(options)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What is drawn of one query under one condition: its windows by engine, at most so many points of each."""
+    """Windows of one query under one condition, by engine, with at most `most` points each."""
 
     what: str
     series: Mapping[str, list[_Mean]]
@@ -109,8 +109,8 @@ def _charts(
     if spans:
         left = f" The first {BORDERS} are drawn." if len(spans) > BORDERS else ""
         yield Spans(
-            f"Borders of windows of {drawn.what} that were not used as expected: as expected (grey), and as the answer "
-            f"shows that they were used.{left}",
+            f"Borders of windows of {drawn.what} that differ from the expected ones: expected (grey), and as "
+            f"the answer shows them.{left}",
             drawn.x,
             spans[:BORDERS],
         )
@@ -143,7 +143,7 @@ def _delay(drawn: _Drawn) -> Lines:
 
 
 def _expected(drawn: _Drawn) -> Iterator[Series]:
-    """Return what was expected: once, if that is the same for all engines; else of those that share it."""
+    """Yield the expected sizes: once if they are the same for all engines, else for each group of equal ones."""
     shared: dict[tuple[Point, ...], list[str]] = {}
     for _, engine in drawn.present:
         shared.setdefault(drawn.points(engine, lambda w: w.expected, max), []).append(engine)

@@ -1,4 +1,4 @@
-"""From a wrong window to the guilty rows and triples."""
+"""Sections on wrong windows, with their rows and triples, and on windows where rdflib disputes the oracle."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DISPUTED_LETTERS = 300
 
 
 def show_wrong(run: RunData) -> Section | None:
-    """Return the wrong windows in detail, as many as there is room for: the first of each query before the second."""
+    """Return the wrong windows in detail, within the budget: the first of each query before the second."""
     if not run.wrong:
         return None
     left, anchors = BUDGET, run.anchors
@@ -53,7 +53,7 @@ def show_wrong(run: RunData) -> Section | None:
     note = (
         f"{counted(total, 'window')} with a wrong answer. {_shown(detailed, total)} shown with rows: the first "
         f"{KEPT_BY_GROUP} of each query on each engine, of each window the first {BLAMED} missing and {BLAMED} extra "
-        f"rows with at most {TRIPLES} triples. What was written down of the rest is in results.jsonl."
+        f"rows with at most {TRIPLES} triples. The rest is in results.jsonl."
     )
     return section("Wrong windows", Text(note), Wrong(groups))
 
@@ -128,7 +128,7 @@ def _size(window: WrongWindow) -> int:
 
 
 def show_disputed(run: RunData) -> Section | None:
-    """Return the windows in which rdflib answers as the engine does, or as nobody; None if there are none."""
+    """Return the windows in which rdflib does not confirm the oracle; None if there are none."""
     if not run.disputed:
         return None
     rows: list[tuple[Value, ...]] = []
