@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hydrograph_gauge.experiments.model import read_experiment, shipped
+from hydrograph_gauge.experiments.model import list_shipped, read_experiment
 
 if TYPE_CHECKING:
     from hydrograph_gauge.experiments.model import Experiment
-    from hydrograph_gauge.experiments.options import Options
+    from hydrograph_gauge.experiments.options import RunOptions
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.group("bench")
 def command() -> None:
-    """Play streams into engines, judge the answers with the oracle, measure, and show it.
+    """Play streams into engines, judge the answers with an oracle, measure, and write a report.
 
-    An experiment is a file in TOML, a directory with YABench's config.json, or one that comes with Hydrograph: see
+    An experiment is a file in TOML, a directory with YABench's config.json, or the name of a shipped experiment: see
     `hydrograph bench list`.
     """
 
@@ -28,7 +28,7 @@ def command() -> None:
 @command.command("list")
 def list_() -> None:
     """List the experiments that come with Hydrograph, and their tests."""
-    for name in shipped():
+    for name in list_shipped():
         experiment = read_experiment(name)
         click.echo(f"{name}: {experiment.title}")
         for test in dict.fromkeys(test.name for test in experiment.tests):
@@ -36,8 +36,8 @@ def list_() -> None:
 
 
 _experiment = click.argument("experiment", metavar="FILE|NAME")
-_test = click.option("--test", "tests", multiple=True, metavar="NAME", help="Only this test; may be given again.")
-_given = click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Another value of a parameter.")
+_test = click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test; may be repeated.")
+_given = click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Set a parameter.")
 _output = click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder of the run."
 )
@@ -45,11 +45,11 @@ _worlds = click.option(
     "--worlds",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where generated worlds are kept; default: DIR/worlds.",
+    help="Folder of generated worlds; default: DIR/worlds.",
 )
-_quiet = click.option("--quiet", is_flag=True, help="Do not tell on standard error what is being done.")
-_master = click.option("--master", metavar="MASTER", help="Let the oracle work on this Spark, such as local[2].")
-_processes = click.option("--processes", type=click.IntRange(1), help="Processes of the oracle; default: one a core.")
+_quiet = click.option("--quiet", is_flag=True, help="Print no progress messages.")
+_master = click.option("--master", metavar="MASTER", help="Run the oracle on this Spark, such as local[2].")
+_processes = click.option("--processes", type=click.IntRange(1), help="Processes of the oracle; default: one per core.")
 
 
 @command.command("run")
@@ -72,14 +72,14 @@ def run_(
     processes: int | None,
     quiet: bool,
 ) -> None:
-    """Run an experiment: play, oracle, judge. A run that was broken off goes on where it was."""
+    """Run an experiment: play, oracle, judge. An interrupted run is resumed."""
     from hydrograph_gauge.experiments.run import run_experiment
-    from hydrograph_gauge.experiments.summary import summary_lines
+    from hydrograph_gauge.experiments.summary import format_summary
 
     options = _options(worlds, master, processes, quiet=quiet)
     run_experiment(_read(experiment, given, tests), output, options)
-    options.say(options.times())
-    for line in summary_lines([output]):
+    options.progress(options.format_times())
+    for line in format_summary([output]):
         click.echo(line)
 
 
@@ -93,14 +93,14 @@ def run_(
 def play_(
     *, experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path, worlds: Path | None, quiet: bool
 ) -> None:
-    """Only play an experiment, and write down what was handed over and what came."""
+    """Only play an experiment, and store its input and the answers."""
     from hydrograph_gauge.experiments.run import play_experiment
 
     done = play_experiment(_read(experiment, given, tests), output, _options(worlds, None, None, quiet=quiet))
     click.echo(f"{done} runs of engines played into {output}")
 
 
-_profile = click.option("--profile", metavar="NAME", help="The habits that reports are expected by, such as csparql.")
+_profile = click.option("--profile", metavar="NAME", help="Profile of the expected reports, such as csparql.")
 
 
 @command.command("oracle")
@@ -110,33 +110,33 @@ _profile = click.option("--profile", metavar="NAME", help="The habits that repor
 @_processes
 @_quiet
 def oracle_(*, run: Path, profile: str | None, master: str | None, processes: int | None, quiet: bool) -> None:
-    """Let the oracle answer for everything that was played in the folder RUN."""
-    from hydrograph_gauge.experiments.rejudge import oracle_run
+    """Compute the expected reports of everything that was played in the folder RUN."""
+    from hydrograph_gauge.experiments.run import compute_run_expected
 
     options = _options(None, master, processes, quiet=quiet)
-    targets = oracle_run(run, options, profile=profile)
-    options.say(options.times())
-    click.echo(f"expected reports for {len(targets)} runs of engines lie in {run / 'expected'}")
+    targets = compute_run_expected(run, options, profile=profile)
+    options.progress(options.format_times())
+    click.echo(f"wrote the expected reports of {len(targets)} runs to {run / 'expected'}")
 
 
 @command.command("compare")
 @click.argument("run", type=_FOLDER)
 @_profile
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Where to; default: RUN itself.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Output folder; default: RUN.")
 @_master
 @_processes
 @_quiet
 def compare_(
     *, run: Path, profile: str | None, output: Path | None, master: str | None, processes: int | None, quiet: bool
 ) -> None:
-    """Judge what was played in the folder RUN again, also by the habits of another engine."""
-    from hydrograph_gauge.experiments.rejudge import compare_run, judged_line
-    from hydrograph_gauge.experiments.summary import summary_lines
+    """Judge the played folder RUN again, optionally by the profile of another engine."""
+    from hydrograph_gauge.experiments.run import format_judged, rejudge_run
+    from hydrograph_gauge.experiments.summary import format_summary
 
     target = output or run
     options = _options(None, master, processes, quiet=quiet)
-    options.say(judged_line(compare_run(run, target, options, profile=profile), options))
-    for line in summary_lines([target]):
+    options.progress(format_judged(rejudge_run(run, target, options, profile=profile), options))
+    for line in format_summary([target]):
         click.echo(line)
 
 
@@ -144,12 +144,12 @@ def compare_(
 @click.argument("directory", type=_FOLDER)
 @_output
 def import_(*, directory: Path, output: Path) -> None:
-    """Judge what YABench's runner left in DIRECTORY (config.json, and SG_, QR_, P_ and ORACLE_ files in results)."""
-    from hydrograph_gauge.experiments.import_yabench import import_yabench
-    from hydrograph_gauge.experiments.summary import summary_lines
+    """Judge the results of YABench's runner in DIRECTORY: config.json, and SG_, QR_, P_ and ORACLE_ files."""
+    from hydrograph_gauge.experiments.summary import format_summary
+    from hydrograph_gauge.experiments.yabench import import_yabench
 
     import_yabench(directory, output, lambda words: click.echo(words, err=True))
-    for line in summary_lines([output]):
+    for line in format_summary([output]):
         click.echo(line)
 
 
@@ -168,11 +168,11 @@ def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experi
     return read_experiment(source, given, only=tests)
 
 
-def _options(worlds: Path | None, master: str | None, processes: int | None, *, quiet: bool) -> Options:
-    from hydrograph_gauge.experiments.options import Options, oracle_session
+def _options(worlds: Path | None, master: str | None, processes: int | None, *, quiet: bool) -> RunOptions:
+    from hydrograph_gauge.experiments.options import RunOptions, start_oracle_session
 
-    def say(words: str) -> None:
+    def progress(words: str) -> None:
         if not quiet:
             click.echo(words, err=True)
 
-    return Options(worlds, oracle_session(master), processes, say)
+    return RunOptions(worlds, start_oracle_session(master), processes, progress)

@@ -16,10 +16,10 @@ from hydrograph.errors import MismatchError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph_gauge import report
-from hydrograph_gauge.engines.verdict import Verdict
+from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.experiments.model import Experiment, read_experiment
-from hydrograph_gauge.experiments.run_folder import played_folders, read_answers, read_record
-from hydrograph_gauge.results import Outcome, Window, read
+from hydrograph_gauge.experiments.run_folder import list_played, read_answers, read_played
+from hydrograph_gauge.run_records import OutcomeRecord, WindowRecord, read_records
 
 OURS = "hydrograph"
 _WINDOWS = 6  # that are printed
@@ -44,19 +44,19 @@ def command(output: Path, keep: Path | None) -> None:
 
 def demonstrate(experiment: Experiment, folder: Path, output: Path, console: Console) -> None:
     """Run an experiment, print what came of it and write the page; raise MismatchError if our answers are wrong."""
-    from hydrograph_gauge.experiments.options import Options
+    from hydrograph_gauge.experiments.options import RunOptions
     from hydrograph_gauge.experiments.run import run_experiment
 
     start = monotonic()
     console.print(f"{experiment.title}: {experiment.about}", style="dim", soft_wrap=True)
-    run_experiment(experiment, folder, Options(say=lambda words: console.print(f"  {words}", style="dim")))
-    records = list(read(folder))
-    outcomes = [record for record in records if isinstance(record, Outcome)]
-    _print_windows(console, folder, [each for each in records if isinstance(each, Window)])
+    run_experiment(experiment, folder, RunOptions(progress=lambda words: console.print(f"  {words}", style="dim")))
+    records = list(read_records(folder))
+    outcomes = [record for record in records if isinstance(record, OutcomeRecord)]
+    _print_windows(console, folder, [each for each in records if isinstance(each, WindowRecord)])
     console.print(_verdicts(outcomes))
     report.build([folder], output)
     console.print(f"demo: {len(outcomes)} runs of queries judged in {monotonic() - start:.0f} s")
-    console.print(f"the page with all of it: {output.resolve()}", soft_wrap=True)
+    console.print(f"report: {output.resolve()}", soft_wrap=True)
     _check(outcomes)
 
 
@@ -69,10 +69,10 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         yield Path(place)
 
 
-def _print_windows(console: Console, folder: Path, windows: Sequence[Window]) -> None:
+def _print_windows(console: Console, folder: Path, windows: Sequence[WindowRecord]) -> None:
     """Print the first windows with rows of the last query, as we answered them."""
-    place = next(place for place in played_folders(folder) if read_record(place).engine == OURS)
-    record = read_record(place)
+    place = next(place for place in list_played(folder) if read_played(place).engine == OURS)
+    record = read_played(place)
     query, question = list(record.questions.items())[-1]
     borders = {w.t: (w.open, w.close) for w in windows if (w.key.engine, w.key.query) == (OURS, query)}
     answers = [(t, rows) for _, t, rows in read_answers(place, query) if rows]
@@ -91,7 +91,7 @@ def _print_windows(console: Console, folder: Path, windows: Sequence[Window]) ->
     console.print(f"… {max(0, len(answers) - _WINDOWS)} more windows with rows\n")
 
 
-def _verdicts(outcomes: Sequence[Outcome]) -> Table:
+def _verdicts(outcomes: Sequence[OutcomeRecord]) -> Table:
     table = Table(title="verdicts", title_justify="left")
     for name in ("engine", "query", "verdict"):
         table.add_column(name)
@@ -103,13 +103,13 @@ def _verdicts(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
-def _check(outcomes: Sequence[Outcome]) -> None:
+def _check(outcomes: Sequence[OutcomeRecord]) -> None:
     """Raise MismatchError if an answer of ours is wrong, or if all are empty and prove nothing."""
     for each in (outcome for outcome in outcomes if outcome.key.engine == OURS):
         if each.verdict != Verdict.OK:
             raise MismatchError(f"{OURS} on {each.key.query}: expected ok, got {each.verdict}; see the page for why")
         if not each.non_empty:
-            raise MismatchError(f"{OURS} on {each.key.query}: no window has an answer, so that nothing was checked")
+            raise MismatchError(f"{OURS} on {each.key.query}: no window has an answer, so nothing was checked")
 
 
 def _short(text: str | None) -> str:

@@ -8,36 +8,36 @@ from pathlib import Path
 import click
 
 from hydrograph_gauge.experiments.model import read_experiment
-from hydrograph_gauge.experiments.options import Options
-from hydrograph_gauge.experiments.provenance import begin_anew
+from hydrograph_gauge.experiments.options import RunOptions
+from hydrograph_gauge.experiments.provenance import discard_other_commit
 from hydrograph_gauge.experiments.run import run_experiment
-from hydrograph_gauge.experiments.summary import gauge, silent, summary_lines
+from hydrograph_gauge.experiments.summary import find_empty_queries, format_summary, summarize_gauge
 
 ENGINE = "hydrograph"
 
 
 @click.command()
 @click.argument("experiment", default="papers")
-@click.option("--test", "tests", multiple=True, metavar="NAME", help="Only this test; may be given again.")
-@click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Another value of a parameter.")
+@click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test; may be repeated.")
+@click.option("-D", "given", multiple=True, metavar="KEY=VALUE", help="Set a parameter.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/papers"), show_default=True)
 def main(experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path) -> None:
-    """Run EXPERIMENT and end with the line of the gauge; fail unless precision and recall are 1 in every window.
+    """Run EXPERIMENT and print one line as a summary; fail unless precision and recall are 1 in every window.
 
-    A run that was broken off goes on; what other sources than these answered is asked anew.
+    An interrupted run is resumed. Answers of another commit are discarded.
     """
     read = read_experiment(experiment, given, only=tests)
-    options = Options(say=lambda words: click.echo(words, err=True))
-    if (known := begin_anew(output)) is not None:
-        options.say(f"{output} held answers of other sources ({known}): all is asked anew, in the same worlds")
+    options = RunOptions(progress=lambda words: click.echo(words, err=True))
+    if (known := discard_other_commit(output)) is not None:
+        options.progress(f"{output} had answers of another commit ({known}): all is run again, over the same data")
     run_experiment(read, output, options)
-    click.echo(options.times(), err=True)
-    for line in summary_lines([output]):
+    click.echo(options.format_times(), err=True)
+    for line in format_summary([output]):
         click.echo(line)
-    empty = list(silent([output], {test.name for test in read.tests if test.answers}))
+    empty = list(find_empty_queries([output], {test.name for test in read.tests if test.answers}))
     for test, query in empty:
-        click.echo(f"{test}: no window of {query} has an answer, so that nothing was checked")
-    line, right = gauge([output], ENGINE)
+        click.echo(f"{test}: no window of {query} has an answer, so nothing was checked")
+    line, right = summarize_gauge([output], ENGINE)
     click.echo(line)
     sys.exit(0 if right and not empty else 1)
 

@@ -11,7 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,11 +26,12 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats import parquet
 from hydrograph.streams.schema import EVENTS
 from hydrograph.streams.sources import PARQUET, BadLines, RecordedStream, bounds, events_as_arrow, open_stream
-from hydrograph.streams.static import read_graphs
+from hydrograph.streams.static_graphs import read_graphs
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.experiments.model import WorldPart
-from hydrograph_gauge.oracle.job import Recorded
-from hydrograph_gauge.oracle.recorded import elements_of
+from hydrograph_gauge.experiments.model import WorldTable
+from hydrograph_gauge.experiments.options import Progress, ignore_progress
+from hydrograph_gauge.oracle.dataset import elements_of
+from hydrograph_gauge.oracle.job import RecordedInput
 from hydrograph_gauge.worlds.manifest import MANIFEST, WorldManifest
 
 DEFAULT = "default"
@@ -39,7 +40,7 @@ _WORDS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class ExperimentData:
     """Streams by IRI and static graphs by IRI (None: the default graph), as Parquet and as N-Triples."""
 
     streams: Mapping[str, RecordedStream]
@@ -52,30 +53,23 @@ class Data:
     """The IRIs of a generated world's streams by their names in it."""
 
     @property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> RecordedInput:
         """What the oracle reads."""
-        return Recorded(self.streams, self.static)
+        return RecordedInput(self.streams, self.static)
 
 
-Say = Callable[[str], None]
-
-
-def silent(_: str) -> None:
-    """Say nothing of what is being done."""
-
-
-def prepare(world: WorldPart, seed: int, kept: Path, say: Say = silent) -> Data:
-    """Return the data of a test; what has to be made is made below `kept`."""
+def prepare_data(world: WorldTable, seed: int, cache: Path, progress: Progress = ignore_progress) -> ExperimentData:
+    """Return the data of a test; what has to be made is made below `cache`."""
     if world.name is not None:
         settings = {"seed": seed, **world.settings}
-        data = _world(made(("generate", world.name), settings, kept, MANIFEST, say), kept)
+        data = _world(generate_once(("generate", world.name), settings, cache, MANIFEST, progress), cache)
     elif world.folder is not None:
-        data = _world(world.folder, kept)
+        data = _world(world.folder, cache)
     elif world.streams:
-        data = _given(world, kept)
+        data = _given(world, cache)
     else:
         raise UsageError("a test needs data: a world by name, a folder of one, or streams")
-    return data if world.duration is None else cut(data, world.duration, kept)
+    return data if world.duration is None else cut_streams(data, world.duration, cache)
 
 
 def _digest(*parts: Any) -> str:
@@ -83,17 +77,19 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, manifest: str, say: Say) -> Path:
+def generate_once(
+    command: tuple[str, ...], settings: Mapping[str, Any], cache: Path, manifest: str, progress: Progress
+) -> Path:
     """Return the folder that a command of Hydrograph makes with these settings; it is made once.
 
     In a process of its own, so that Spark's memory is free again when engines run.
     """
-    folder = kept / f"{command[-1]}-{_digest(command, settings)}"
+    folder = cache / f"{command[-1]}-{_digest(command, settings)}"
     if not (folder / manifest).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        shown = " ".join(options_of({key: value for key, value in settings.items() if key != "data"}))
-        say(f"hydrograph {' '.join(command)} {shown}")
-        line = [sys.executable, "-m", "hydrograph", *command, str(folder), *options_of(settings)]
+        shown = " ".join(format_options({key: value for key, value in settings.items() if key != "data"}))
+        progress(f"hydrograph {' '.join(command)} {shown}")
+        line = [sys.executable, "-m", "hydrograph", *command, str(folder), *format_options(settings)]
         ran = subprocess.run(line, capture_output=True, text=True, check=False)
         if ran.returncode:
             words = ran.stderr.strip()[-_WORDS:]
@@ -101,10 +97,10 @@ def made(command: tuple[str, ...], settings: Mapping[str, Any], kept: Path, mani
     return folder
 
 
-def options_of(settings: Mapping[str, Any]) -> Iterator[str]:
+def format_options(settings: Mapping[str, Any]) -> Iterator[str]:
     """Return settings as options.
 
-    >>> list(options_of({"max_users": 5, "static": False, "rate": {"posts": 10}}))
+    >>> list(format_options({"max_users": 5, "static": False, "rate": {"posts": 10}}))
     ['--max-users=5', '--no-static', '--rate=posts=10']
     """
     for key, value in settings.items():
@@ -119,7 +115,7 @@ def options_of(settings: Mapping[str, Any]) -> Iterator[str]:
             yield f"--{name}={value}"
 
 
-def _world(folder: Path, kept: Path) -> Data:
+def _world(folder: Path, cache: Path) -> ExperimentData:
     manifest = WorldManifest.read(folder)
     streams, names = {}, {}
     for name, part in manifest.streams.items():
@@ -132,16 +128,16 @@ def _world(folder: Path, kept: Path) -> Data:
         names_of_static = dict.fromkeys((None, manifest.static.iri))
         sources = [(name, str(folder / manifest.static.path)) for name in names_of_static]
     known = _digest(manifest.world, manifest.checksum, [name for name, _ in sources])
-    static, triples = _statics(sources, kept / f"static-{known}")
-    return Data(streams, static, triples, folder, names)
+    static, triples = _statics(sources, cache / f"static-{known}")
+    return ExperimentData(streams, static, triples, folder, names)
 
 
-def _given(world: WorldPart, kept: Path) -> Data:
+def _given(world: WorldTable, cache: Path) -> ExperimentData:
     streams = {}
     for iri, place in world.streams.items():
         stream = open_stream(place, name=iri, time=world.time, format=world.format)
         if stream.format != PARQUET:
-            target = kept / f"stream-{_digest(iri, world.time, _stamps(stream.files))}"
+            target = cache / f"stream-{_digest(iri, world.time, _stamps(stream.files))}"
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 parquet.write_arrow(events_as_arrow(stream), target, salt=stream.salt)
@@ -149,8 +145,8 @@ def _given(world: WorldPart, kept: Path) -> Data:
         streams[iri] = stream
     sources = [(None if name == DEFAULT else name, place) for name, place in world.static.items()]
     places = [str(file) for _, place in sources for file in _files(Path(place))]
-    static, triples = _statics(sources, kept / f"static-{_digest(sorted(world.static), _stamps(places))}")
-    return Data(streams, static, triples)
+    static, triples = _statics(sources, cache / f"static-{_digest(sorted(world.static), _stamps(places))}")
+    return ExperimentData(streams, static, triples)
 
 
 def _files(place: Path) -> list[Path]:
@@ -191,13 +187,13 @@ def _statics(
     )
 
 
-def cut(data: Data, duration: int, kept: Path) -> Data:
+def cut_streams(data: ExperimentData, duration: int, cache: Path) -> ExperimentData:
     """Return the data with the first `duration` milliseconds of its streams, counted from the first event of all."""
     known = [found.first for stream in data.streams.values() if (found := bounds(stream)).first is not None]
     end = min(known, default=0) + duration
     streams = {}
     for iri, stream in data.streams.items():
-        place = kept / f"cut-{_digest(iri, stream.location, end)}.parquet"
+        place = cache / f"cut-{_digest(iri, stream.location, end)}.parquet"
         if not place.exists():
             rows = ds.dataset(list(stream.files), schema=EVENTS, format="parquet").to_table(filter=ds.field("t") < end)
             partial = place.with_name(f".{place.name}.partial")
@@ -207,7 +203,7 @@ def cut(data: Data, duration: int, kept: Path) -> Data:
     return replace(data, streams=streams)
 
 
-def opened(name: str, location: str) -> RecordedStream:
+def open_recorded(name: str, location: str) -> RecordedStream:
     """Return a stream that was recorded as Parquet: a file, or the folder of a world's stream."""
     path = Path(location)
     if not path.exists():
@@ -218,12 +214,12 @@ def opened(name: str, location: str) -> RecordedStream:
 
 
 @lru_cache(maxsize=8)
-def elements(name: str, location: str) -> tuple[Element, ...]:
+def read_elements(name: str, location: str) -> tuple[Element, ...]:
     """Return the elements of a stream; those of the streams asked for last are kept."""
-    return elements_of(opened(name, location))
+    return elements_of(open_recorded(name, location))
 
 
-def stream_iris(data: Data) -> dict[str, Iri]:
+def resolve_stream_names(data: ExperimentData) -> dict[str, Iri]:
     """Return the streams by all names that an experiment may call them."""
     found = {iri: Iri(iri) for iri in data.streams}
     return found | {name: Iri(iri) for name, iri in (data.stream_names or {}).items()}

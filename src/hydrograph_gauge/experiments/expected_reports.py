@@ -1,4 +1,4 @@
-"""The oracle over what was played: expected reports by event time, or by when elements were really handed over."""
+"""Expected reports of a run, computed by the oracle: by event time, or by the times of hand-over."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from hydrograph.temporal import Instant
 from hydrograph.windows.profile import Profile, preset
 from hydrograph.windows.report import Range
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.experiments.data import opened
-from hydrograph_gauge.experiments.options import Options
-from hydrograph_gauge.experiments.run_folder import EXPECTED, SEARCH, PlayedRecord, read_answers, read_handed
-from hydrograph_gauge.judge.t0_search import Answers, candidates, search
+from hydrograph_gauge.experiments.data import open_recorded
+from hydrograph_gauge.experiments.options import RunOptions
+from hydrograph_gauge.experiments.run_folder import EXPECTED, SEARCH, PlayedRun, read_answers, read_handed
+from hydrograph_gauge.judge.t0_search import EngineOutput, list_t0_candidates, search_t0
+from hydrograph_gauge.oracle.evaluate_many import OracleQuery
 from hydrograph_gauge.oracle.job import (
-    Done,
-    Recorded,
-    Task,
-    elements_at,
+    OracleTask,
+    RecordedInput,
+    TaskResult,
     folder_of,
-    local,
-    on_spark,
     plan_tasks,
+    read_event_times,
     read_reports,
-    work,
+    run_local,
+    run_on_spark,
+    run_task,
 )
-from hydrograph_gauge.oracle.slide import Asked
 
 _DONE = "done.json"
 _PARTS = 8
@@ -51,60 +51,62 @@ _FEWEST, _COST = 40, 4_000_000
 """How many t0 are tried at least, and so many times the triples of the streams; where more differ, not all are."""
 
 
-def profile_of(record: PlayedRecord, given: str | None = None) -> Profile:
-    """Return the habits by which a run is judged: those given, the experiment's, the engine's."""
+def choose_profile(record: PlayedRun, given: str | None = None) -> Profile:
+    """Return the profile by which a run is judged: the given one, the experiment's, or the engine's."""
     if (name := given or record.judging.profile) is not None:
         return preset(name)
-    engine = registry.known(record.engine)
+    engine = registry.find_engine(record.engine)
     if engine is not None:
         return engine.profile
     texts = [question.text for question in record.questions.values()]
     return preset(dialect_of(texts[0]).preset) if texts else preset("rspql")
 
 
-def goes_by_hand_over(record: PlayedRecord) -> bool:
+def is_judged_by_clock(record: PlayedRun) -> bool:
     """Tell whether windows are expected by the times of hand-over."""
     if record.judging.time is not None:
         return record.judging.time == "handed"
-    engine = registry.known(record.engine)
+    engine = registry.find_engine(record.engine)
     return engine is not None and engine.by_clock
 
 
-def expected_folder(folder: Path, place: Path, record: PlayedRecord, given: str | None = None) -> Path:
-    """Return where the reports lie that a run is judged by; runs that expect the same share them."""
+def expected_folder(folder: Path, place: Path, record: PlayedRun, given: str | None = None) -> Path:
+    """Return the folder of the expected reports of a run; runs with the same expectation share it."""
     key = [
-        profile_of(record, given),
+        choose_profile(record, given),
         {name: (question.text, question.oracle_text) for name, question in record.questions.items()},
         dict(record.streams),
         dict(record.static),
         record.judging.t0,
         record.judging.after,
         record.judging.until,
-        place.name if goes_by_hand_over(record) or record.judging.t0 == SEARCH else "",
+        place.name if is_judged_by_clock(record) or record.judging.t0 == SEARCH else "",
     ]
     digest = hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
     return folder / EXPECTED / digest
 
 
-def expect(
+def compute_expected(
     folder: Path,
     place: Path,
-    record: PlayedRecord,
-    options: Options,
+    record: PlayedRun,
+    options: RunOptions,
     *,
     given: str | None = None,
 ) -> Path:
-    """Return where the expected reports of a run lie; the oracle is asked if they are not there."""
+    """Return the folder of the expected reports of a run; compute them if they are missing."""
     target = expected_folder(folder, place, record, given)
     if (target / _DONE).exists():
         return target
     target.mkdir(parents=True, exist_ok=True)
-    profile = profile_of(record, given)
+    profile = choose_profile(record, given)
     asked = []
     for name, question in record.questions.items():
         query = parse(question.text)
-        asked.append(Asked(name, query, profile.of(query), question.oracle_text))
-    recorded = Recorded(streams_of(place, record, target), {name or None: file for name, file in record.static.items()})
+        asked.append(OracleQuery(name, query, profile.of(query), question.oracle_text))
+    recorded = RecordedInput(
+        open_streams(place, record, target), {name or None: file for name, file in record.static.items()}
+    )
     judging = record.judging
     within = Range(judging.after, judging.until)
     if judging.t0 == SEARCH:
@@ -116,7 +118,7 @@ def expect(
     return target
 
 
-class Found(NamedTuple):
+class ExpectedLocation(NamedTuple):
     """Where the job put the reports of a query, and the t0 they are expected for where one is known."""
 
     target: Path
@@ -124,13 +126,13 @@ class Found(NamedTuple):
     searched: bool = False
 
 
-def found(target: Path, record: PlayedRecord, query: str) -> Found:
-    """Return where the reports of a query lie in the folder that `expect` returned."""
+def locate_expected(target: Path, record: PlayedRun, query: str) -> ExpectedLocation:
+    """Return where the reports of a query lie in the folder that `compute_expected` returned."""
     given = record.judging.t0
     if given != SEARCH:
-        return Found(target, given)
+        return ExpectedLocation(target, given)
     t0 = int(json.loads((target / _T0).read_text("utf-8"))[query])
-    return Found(_of_t0(target, query, t0), t0, searched=True)
+    return ExpectedLocation(_of_t0(target, query, t0), t0, searched=True)
 
 
 def _of_t0(target: Path, query: str, t0: Instant) -> Path:
@@ -142,20 +144,20 @@ class _Search:
     """What a search for t0 is made over."""
 
     place: Path
-    record: PlayedRecord
-    recorded: Recorded
+    record: PlayedRun
+    recorded: RecordedInput
     within: Range
-    options: Options
+    options: RunOptions
 
 
-def _search(target: Path, asked: Sequence[Asked], given: _Search) -> None:
+def _search(target: Path, asked: Sequence[OracleQuery], given: _Search) -> None:
     """Find the t0 of each query, and keep the reports that are expected for it."""
     chosen = {}
-    total = Done(0, 0)
+    total = TaskResult(0, 0)
     for each in asked:
         best, done = _search_one(target, each, given)
         chosen[each.name] = best
-        total = Done(total.reports + done.reports, total.rows + done.rows, (*total.failed, *done.failed))
+        total = TaskResult(total.reports + done.reports, total.rows + done.rows, (*total.failed, *done.failed))
         for folder in folder_of(target, each.name).iterdir():
             if folder != _of_t0(target, each.name, best):
                 shutil.rmtree(folder)
@@ -163,93 +165,93 @@ def _search(target: Path, asked: Sequence[Asked], given: _Search) -> None:
     _finish(target, total)
 
 
-def _search_one(target: Path, asked: Asked, given: _Search) -> tuple[Instant, Done]:
+def _search_one(target: Path, asked: OracleQuery, given: _Search) -> tuple[Instant, TaskResult]:
     """Return the t0 of a query, and what is expected for it."""
-    engine = registry.known(given.record.engine)
-    answers = Answers(
+    engine = registry.find_engine(given.record.engine)
+    answers = EngineOutput(
         [rows for _, _, rows in read_answers(given.place, asked.name)], eager=engine is not None and engine.eager
     )
-    done: dict[Instant, Done] = {}
+    done: dict[Instant, TaskResult] = {}
     rows = _rows(given.recorded)
 
     def wrong(times: Sequence[Instant]) -> dict[Instant, int]:
         tasks = {t0: _tasks(target, asked, given, t0) for t0 in times}
         together = [task for some in tasks.values() for task in some]
         if rows * len(times) <= _LITTLE:
-            local(together, 1)  # other processes take longer to start
+            run_local(together, 1)  # other processes take longer to start
         elif (session := given.options.session) is not None:
-            on_spark(together, session)
+            run_on_spark(together, session)
         else:
-            local(together, given.options.processes)
+            run_local(together, given.options.processes)
         found = {}
         for t0, some in tasks.items():
-            parts = [work(task) for task in some]  # they are done: this reads what was done
+            parts = [run_task(task) for task in some]  # they are done: this reads what was done
             failed = tuple(name for part in parts for name in part.failed)
-            done[t0] = Done(sum(part.reports for part in parts), sum(part.rows for part in parts), failed)
+            done[t0] = TaskResult(sum(part.reports for part in parts), sum(part.rows for part in parts), failed)
             folder = _of_t0(target, asked.name, t0)
             found[t0] = answers.wrong(report.rows for report, _ in read_reports(folder, asked.name))
         return found
 
-    times = {Iri(name): [e.t for e in elements_at(stream)] for name, stream in given.recorded.streams.items()}
-    some = candidates(asked.query, asked.profile, times)
-    best, tried = search(some, max(_FEWEST, _COST // max(rows, 1)), wrong)
-    given.options.say(
+    times = {Iri(name): [e.t for e in read_event_times(stream)] for name, stream in given.recorded.streams.items()}
+    some = list_t0_candidates(asked.query, asked.profile, times)
+    best, tried = search_t0(some, max(_FEWEST, _COST // max(rows, 1)), wrong)
+    given.options.progress(
         f"oracle: t0 of {asked.name} is {best.t0} ms: {best.wrong} rows are wrong, "
         f"the fewest of {tried} tried, of {len(some.times)} that differ"
     )
     return best.t0, done[best.t0]
 
 
-def _tasks(target: Path, asked: Asked, given: _Search, t0: Instant) -> list[Task]:
+def _tasks(target: Path, asked: OracleQuery, given: _Search, t0: Instant) -> list[OracleTask]:
     folder = _of_t0(target, asked.name, t0)
     folder.mkdir(parents=True, exist_ok=True)
     return plan_tasks([asked], given.recorded, folder, t0=t0, within=given.within, parts=1)
 
 
-def _answered(tasks: Sequence[Task], queries: int, options: Options) -> Done:
+def _answered(tasks: Sequence[OracleTask], queries: int, options: RunOptions) -> TaskResult:
     """Let the oracle answer, and say how far it is."""
-    options.say(f"oracle: {queries} queries in {len(tasks)} tasks")
+    options.progress(f"oracle: {queries} queries in {len(tasks)} tasks")
     if options.session is not None:
-        return on_spark(tasks, options.session)
+        return run_on_spark(tasks, options.session)
     begin = time.monotonic()
     finished = 0
 
-    def count(done: Done) -> None:
+    def count(done: TaskResult) -> None:
         nonlocal finished
         finished += 1
         if len(tasks) > 1:
             seconds = time.monotonic() - begin
-            options.say(f"oracle: task {finished} of {len(tasks)}, {done.reports} reports, after {seconds:.0f} s")
+            options.progress(f"oracle: task {finished} of {len(tasks)}, {done.reports} reports, after {seconds:.0f} s")
 
-    return local(tasks, options.processes, count)
+    return run_local(tasks, options.processes, count)
 
 
-def _parts(recorded: Recorded, queries: int) -> int:
+def _parts(recorded: RecordedInput, queries: int) -> int:
     """Return into how many tasks to cut: little work is done at once, because every task loads data of its own."""
     return _PARTS if _rows(recorded) * queries > _LITTLE else 1
 
 
-def _rows(recorded: Recorded) -> int:
+def _rows(recorded: RecordedInput) -> int:
     return sum(pq.read_metadata(file).num_rows for stream in recorded.streams.values() for file in stream.files)
 
 
-def _finish(target: Path, done: Done) -> None:
+def _finish(target: Path, done: TaskResult) -> None:
     partial = target / f".{_DONE}.partial"
     partial.write_text(json.dumps({"reports": done.reports, "rows": done.rows, "failed": done.failed}), "utf-8")
     partial.replace(target / _DONE)
 
 
-def streams_of(place: Path, record: PlayedRecord, target: Path) -> dict[str, RecordedStream]:
+def open_streams(place: Path, record: PlayedRun, target: Path) -> dict[str, RecordedStream]:
     """Return the streams as windows are expected over them."""
-    given = {name: opened(name, location) for name, location in record.streams.items()}
-    if not goes_by_hand_over(record):
+    given = {name: open_recorded(name, location) for name, location in record.streams.items()}
+    if not is_judged_by_clock(record):
         return given
     files = {name: target / f".{number}.parquet" for number, name in enumerate(given)}
     if not all(file.exists() for file in files.values()):
         handed = read_handed(place)
         for name, stream in given.items():
             _write_handed(stream, handed, files[name])
-    return {name: opened(name, str(file)) for name, file in files.items()}
+    return {name: open_recorded(name, str(file)) for name, file in files.items()}
 
 
 def _write_handed(stream: RecordedStream, handed: pa.Table, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""From what was played and what was expected to the records of a run: a verdict on every window and every query."""
+"""Judging a run of an engine: records with a verdict on every window and every query."""
 
 from __future__ import annotations
 
@@ -14,32 +14,42 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Duration, Instant
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.engines.verdict import Outcome as Ending
-from hydrograph_gauge.engines.verdict import Phase, Verdict
-from hydrograph_gauge.experiments.data import elements
-from hydrograph_gauge.experiments.expected_reports import found, goes_by_hand_over, profile_of, streams_of
-from hydrograph_gauge.experiments.run_folder import PlayedRecord, read_answers, read_handed, read_record, read_samples
+from hydrograph_gauge.engines.outcome import Outcome, Phase, Verdict
+from hydrograph_gauge.experiments.data import read_elements
+from hydrograph_gauge.experiments.expected_reports import (
+    choose_profile,
+    is_judged_by_clock,
+    locate_expected,
+    open_streams,
+)
+from hydrograph_gauge.experiments.run_folder import PlayedRun, read_answers, read_handed, read_played, read_samples
 from hydrograph_gauge.judge.evidence import Evidence
-from hydrograph_gauge.judge.judge_input import Due, DueAt, Said, Trial, from_close, from_trigger
-from hydrograph_gauge.judge.judge_query import judge
-from hydrograph_gauge.judge.mismatch import Blocks, comparable, eager, mismatch
-from hydrograph_gauge.judge.values import Values
-from hydrograph_gauge.oracle.dataset import StaticData
+from hydrograph_gauge.judge.judge_input import (
+    DueAt,
+    EngineAnswer,
+    ExpectedReport,
+    JudgeInput,
+    due_at_close,
+    due_at_trigger,
+)
+from hydrograph_gauge.judge.judge_query import judge_query
+from hydrograph_gauge.judge.mismatch import Blocks, are_comparable, blocks_of_rows, mismatch
+from hydrograph_gauge.judge.row_compare import RowNumbers
+from hydrograph_gauge.oracle.dataset import StaticData, graph_of
 from hydrograph_gauge.oracle.job import FAILED, folder_of, read_reports
-from hydrograph_gauge.oracle.recorded import graph_of
 from hydrograph_gauge.player import Handed
-from hydrograph_gauge.results import Key, Mismatch, Record, Sampled
+from hydrograph_gauge.run_records import Key, MismatchRecord, Record, SampleRecord
 
 NOT_JUDGED = "not judged"
 """The verdict where the oracle has no answer."""
 
 
-def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Record]:
+def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator[Record]:
     """Yield the records of one run of an engine: for each query its windows, its resources and last its outcome.
 
-    `target` is where the expected reports lie; `profile` the habits that they follow, if not those of the record.
+    `target` is the folder of the expected reports; `profile` is theirs, if it is not that of the record.
     """
-    record = read_record(place)
+    record = read_played(place)
     samples = read_samples(place)
     handed = _handed(place, record)
     due_at = _due_at(record, handed)
@@ -53,14 +63,16 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             settings=record.settings,
         )
         ended = record.endings.get(name)
-        ending = None if ended is None else Ending(Verdict(ended.verdict), Phase(ended.phase), ended.words)
-        reports = found(target, record, name)
+        ending = None
+        if ended is not None:
+            ending = Outcome(Verdict(ended.verdict), Phase(ended.phase), ended.words, ended.output_error)
+        reports = locate_expected(target, record, name)
         failed = folder_of(reports.target, name) / FAILED
         unasked = failed.exists() or (ending is not None and ending.phase is Phase.REGISTRATION)
-        trial = Trial(
+        trial = JudgeInput(
             key=key,
             due=() if unasked else list(_due(reports.target, name)),
-            said=() if unasked else [Said(at, rows, t) for at, t, rows in read_answers(place, name)],
+            said=() if unasked else [EngineAnswer(at, rows, t) for at, t, rows in read_answers(place, name)],
             ending=ending,
             due_at=due_at,
             handed=handed,
@@ -71,35 +83,35 @@ def judged(place: Path, target: Path, profile: str | None = None) -> Iterator[Re
             paced=record.measure != "cmet",
             hurried=record.hurried,
             static=static,
-            last=handed[-1].at if handed and goes_by_hand_over(record) else None,
+            last=handed[-1].at if handed and is_judged_by_clock(record) else None,
             elements=record.elements,
             triples=record.triples,
             samples=samples,
         )
         evidence = _Evidence(place, record, target, name, profile, reports.t0)
-        judgement = judge(trial, evidence, gracious=record.judging.gracious)
+        judgement = judge_query(trial, evidence, gracious=record.judging.gracious)
         yield from judgement.windows
-        yield from (Sampled(key=key, at=s.at, memory=s.memory, cpu=s.cpu, threads=s.threads) for s in samples)
+        yield from (SampleRecord(key=key, at=s.at, memory=s.memory, cpu=s.cpu, threads=s.threads) for s in samples)
         outcome = judgement.outcome
         if failed.exists() and ending is None:
-            words = f"the oracle can not answer: {failed.read_text('utf-8').strip()}"
+            words = f"the oracle cannot answer: {failed.read_text('utf-8').strip()}"
             outcome = outcome.model_copy(update={"verdict": NOT_JUDGED, "words": words})
         yield outcome
 
 
-def _static_triples(record: PlayedRecord) -> int:
+def _static_triples(record: PlayedRun) -> int:
     """Return the triples of the default graph, where worlds put all of theirs, or else of the named graphs."""
     files = [record.static[""]] if "" in record.static else list(record.static.values())
     return sum(pq.read_metadata(file).num_rows for file in files)
 
 
-def _due(target: Path, query: str) -> Iterator[Due]:
+def _due(target: Path, query: str) -> Iterator[ExpectedReport]:
     for report, seq in read_reports(target, query):
         content = None if report.content < 0 else report.content
-        yield Due(report.t, report.open, report.close, report.rows, content, seq)
+        yield ExpectedReport(report.t, report.open, report.close, report.rows, content, seq)
 
 
-def _handed(place: Path, record: PlayedRecord) -> list[Handed]:
+def _handed(place: Path, record: PlayedRun) -> list[Handed]:
     """Return when each element was handed over."""
     table = read_handed(place)
     if not table.num_rows:
@@ -107,7 +119,7 @@ def _handed(place: Path, record: PlayedRecord) -> list[Handed]:
     known = {
         (name, element.t, element.seq): element
         for name, location in record.streams.items()
-        for element in elements(name, location)
+        for element in read_elements(name, location)
     }
     return [
         Handed(Iri(line["stream"]), known[line["stream"], line["t"], line["seq"]], line["due"], line["at"])
@@ -115,21 +127,21 @@ def _handed(place: Path, record: PlayedRecord) -> list[Handed]:
     ]
 
 
-def _due_at(record: PlayedRecord, handed: Sequence[Handed]) -> DueAt:
+def _due_at(record: PlayedRun, handed: Sequence[Handed]) -> DueAt:
     """Return when answers could have come first.
 
     Without a pace of event time, a window has ended when the first element behind it is handed over.
     """
-    if goes_by_hand_over(record):
-        return from_close()
+    if is_judged_by_clock(record):
+        return due_at_close()
     if record.speed is not None:
-        return from_close(record.first or 0, record.speed)
-    return from_trigger(handed)
+        return due_at_close(record.first or 0, record.speed)
+    return due_at_trigger(handed)
 
 
-def _slide(record: PlayedRecord, query: str) -> Duration | None:
+def _slide(record: PlayedRun, query: str) -> Duration | None:
     """Return the slides by which an eager engine is judged."""
-    engine = registry.known(record.engine)
+    engine = registry.find_engine(record.engine)
     eager = record.judging.eager
     if not (engine is not None and engine.eager if eager is None else eager):
         return None
@@ -142,7 +154,7 @@ class _Evidence:
     """Makes what a query was asked over, if a wrong answer asks for it."""
 
     def __init__(
-        self, place: Path, record: PlayedRecord, target: Path, query: str, profile: str | None, t0: Instant | None
+        self, place: Path, record: PlayedRun, target: Path, query: str, profile: str | None, t0: Instant | None
     ) -> None:
         self._given = place, record, target, query, profile, t0
 
@@ -150,7 +162,8 @@ class _Evidence:
         place, record, target, query, profile, t0 = self._given
         question = record.questions[query]
         streams = {
-            Iri(name): elements(name, stream.location) for name, stream in streams_of(place, record, target).items()
+            Iri(name): read_elements(name, stream.location)
+            for name, stream in open_streams(place, record, target).items()
         }
         graphs = {name: graph_of(pq.read_table(file)) for name, file in record.static.items()}
         static = StaticData(graphs.pop("", frozenset()), {Iri(name): graph for name, graph in graphs.items()})
@@ -158,21 +171,21 @@ class _Evidence:
             parse(question.text),
             streams,
             static,
-            profile=profile_of(record, profile),
+            profile=choose_profile(record, profile),
             t0=t0,
             text=question.oracle_text,
         )
 
 
-def mismatches(places: Sequence[Path]) -> Iterator[Mismatch]:
+def compare_outputs(places: Sequence[Path]) -> Iterator[MismatchRecord]:
     """Yield how much of each engine's output the others miss, for runs of one test, repetition and settings.
 
     An engine that refused a query has no output to compare.
     """
-    records = [(place, read_record(place)) for place in places]
+    records = [(place, read_played(place)) for place in places]
     queries = dict.fromkeys(name for _, record in records for name in record.questions)
     for query in queries:
-        values = Values()
+        values = RowNumbers()
         outputs = {
             record.engine: _output(place, record, query, values)
             for place, record in records
@@ -183,7 +196,7 @@ def mismatches(places: Sequence[Path]) -> Iterator[Mismatch]:
         most = Fraction(one.judging.comparable).limit_denominator(10_000)
         for left, right in permutations(outputs, 2):
             pair = {engine: outputs[engine] for engine in (left, right)}
-            yield Mismatch(
+            yield MismatchRecord(
                 test=one.test,
                 query=query,
                 settings=one.settings,
@@ -191,17 +204,17 @@ def mismatches(places: Sequence[Path]) -> Iterator[Mismatch]:
                 one=left,
                 other=right,
                 value=float(mismatch(outputs[left], flat[right])),
-                comparable=comparable(pair, most),
+                comparable=are_comparable(pair, most),
             )
 
 
-def _is_refused(record: PlayedRecord, query: str) -> bool:
+def _is_refused(record: PlayedRun, query: str) -> bool:
     ended = record.endings.get(query)
     return ended is not None and ended.verdict in (Verdict.NOT_SUPPORTED, Verdict.SYNTAX_ERROR)
 
 
-def _output(place: Path, record: PlayedRecord, query: str, values: Values) -> Blocks[int]:
+def _output(place: Path, record: PlayedRun, query: str, values: RowNumbers) -> Blocks[int]:
     """Return the output in blocks of row numbers: of an eager engine each row, of others each execution."""
     blocks = [[values.number(row) for row in rows.elements()] for _, _, rows in read_answers(place, query)]
-    engine = registry.known(record.engine)
-    return eager([row for block in blocks for row in block]) if engine is not None and engine.eager else blocks
+    engine = registry.find_engine(record.engine)
+    return blocks_of_rows([row for block in blocks for row in block]) if engine is not None and engine.eager else blocks

@@ -1,11 +1,12 @@
-"""Measures the highest rate at which an engine holds: each rate is a run, played, judged and looked at for delay.
+"""Highest sustained rate of each engine: each rate is a run, which is played, judged and checked for growing lag.
 
-Streams keep their order in time and are played faster or slower, each try for the same time: an engine that is only
-just too slow shows it after a while; one that holds up whoever sends shows it by when it takes the elements.
+Streams keep their order in time and are played faster or slower, each trial for the same time. An engine that is only
+just too slow shows it after a while. One that applies backpressure shows it by the times at which it takes elements.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,35 +14,48 @@ from pathlib import Path
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.errors import UsageError
 from hydrograph.temporal import Duration
-from hydrograph_gauge.experiments.data import Data, cut, elements
-from hydrograph_gauge.experiments.expected_reports import expect, goes_by_hand_over
-from hydrograph_gauge.experiments.judge_run import judged
-from hydrograph_gauge.experiments.lag import highest, why_not
-from hydrograph_gauge.experiments.model import Test
-from hydrograph_gauge.experiments.options import Options, label
+from hydrograph_gauge.engines.outcome import Verdict
+from hydrograph_gauge.experiments.data import ExperimentData, cut_streams, read_elements
+from hydrograph_gauge.experiments.expected_reports import compute_expected, is_judged_by_clock
+from hydrograph_gauge.experiments.judge_run import judge_run
+from hydrograph_gauge.experiments.model import ExperimentTest
+from hydrograph_gauge.experiments.options import RunOptions
 from hydrograph_gauge.experiments.play import plan_runs, play
-from hydrograph_gauge.experiments.queries import Posed
-from hydrograph_gauge.experiments.results_file import Results, identity
-from hydrograph_gauge.experiments.run_folder import PLAYED, name_of, read_handed, read_record
-from hydrograph_gauge.results import Held, Key, Outcome, Window
+from hydrograph_gauge.experiments.queries import ExperimentQuery
+from hydrograph_gauge.experiments.run_folder import (
+    PLAYED,
+    ResultsFile,
+    identify_key,
+    label_run,
+    name_run,
+    read_handed,
+    read_played,
+)
+from hydrograph_gauge.measure.max_rate import find_max_rate, is_growing
+from hydrograph_gauge.run_records import Key, MaxRateRecord, OutcomeRecord, WindowRecord
 
 _WINDOWS = 3
-"""How many windows have to close in a try: of fewer nobody can say whether their delay grows."""
+"""Windows that have to close in a trial; growth of delay is not visible in fewer."""
 
 
-def hold(
-    test: Test, data: Data, queries: Sequence[Posed], folder: Path, options: Options, written: Results
-) -> Iterator[Held]:
+def measure_max_rates(
+    test: ExperimentTest,
+    data: ExperimentData,
+    queries: Sequence[ExperimentQuery],
+    folder: Path,
+    options: RunOptions,
+    written: ResultsFile,
+) -> Iterator[MaxRateRecord]:
     """Yield the highest rate at which each query stays right on each engine, found by bisection."""
     for query in queries:
         for engine in test.engines:
             key = Key(test=test.name, engine=engine, query=query.name, settings=test.settings)
-            if identity(key) in written.held:
+            if identify_key(key) in written.held:
                 continue
             trying = _Trying(test, data, query, engine, folder, options)
-            rate, tried = highest(trying.why_not, test.held_from, min(test.held_to, trying.most))
+            rate, tried = find_max_rate(trying.why_not, test.held_from, min(test.held_to, trying.most))
             failed = min((each for each in tried if each.why), key=lambda each: each.rate, default=None)
-            yield Held(
+            yield MaxRateRecord(
                 key=key,
                 rate=rate,
                 tried=tuple((each.rate, not each.why) for each in tried),
@@ -60,14 +74,22 @@ class _Span:
 class _Trying:
     """Plays one query to one engine at the rates that are asked for."""
 
-    def __init__(self, test: Test, data: Data, query: Posed, engine: str, folder: Path, options: Options) -> None:
+    def __init__(
+        self,
+        test: ExperimentTest,
+        data: ExperimentData,
+        query: ExperimentQuery,
+        engine: str,
+        folder: Path,
+        options: RunOptions,
+    ) -> None:
         (planned,) = plan_runs(test, data, [query], engine, 0)
         read = replace(data, streams={name: data.streams[name] for name in planned.streams})
         self._test, self._data, self._query, self._engine = test, read, query, engine
         self._folder, self._options = folder, options
         self._span = _span(read, query)
         self._needed = _needed(query)
-        self._by_clock = goes_by_hand_over(planned)
+        self._by_clock = is_judged_by_clock(planned)
         self._lasts = max(test.held_for, self._needed) if self._by_clock else test.held_for
         self.most = self._span.elements * 1000 / self._lasts
         """The highest rate at which the streams last as long as a try does."""
@@ -82,42 +104,63 @@ class _Trying:
         """Return why a rate is not held; nothing if it is."""
         speed = rate * self._span.length / (self._span.elements * 1000)
         length = self._lasts * speed if self._by_clock else max(self._lasts * speed, self._needed)
-        data = cut(self._data, round(length), self._options.kept(self._folder))
+        data = cut_streams(self._data, round(length), self._options.data_folder(self._folder))
         paced = self._test.play.model_copy(update={"pace": "event-time", "speed": speed})
         settings = {**self._test.settings, "rate": round(rate, 3)}
         tried = self._test.model_copy(update={"play": paced, "settings": settings})
         (planned,) = plan_runs(tried, data, [self._query], self._engine, 0)
         play(tried, data, planned, [self._query], self._folder)
-        why = self._judged(self._folder / PLAYED / name_of(planned))
-        self._options.say(f"{label(planned)}: {why or 'held'}")
+        why = self._judged(self._folder / PLAYED / name_run(planned))
+        self._options.progress(f"{label_run(planned)}: {why or 'held'}")
         return why
 
     def _judged(self, place: Path) -> str:
-        record = read_record(place)
-        target = expect(self._folder, place, record, self._options)
-        *windows, outcome = [each for each in judged(place, target) if isinstance(each, Window | Outcome)]
-        assert isinstance(outcome, Outcome), "the outcome comes last"
+        record = read_played(place)
+        target = compute_expected(self._folder, place, record, self._options)
+        *windows, outcome = [
+            each for each in judge_run(place, target) if isinstance(each, WindowRecord | OutcomeRecord)
+        ]
+        assert isinstance(outcome, OutcomeRecord), "the outcome comes last"
         handed = read_handed(place)
         late = [at - due for at, due in zip(*(handed.column(name).to_pylist() for name in ("at", "due")), strict=True)]
         end = max(handed.column("at" if self._by_clock else "t").to_pylist(), default=0)
-        delays = [each.delay for each in windows if isinstance(each, Window) and _closed(each, end)]
-        return why_not(outcome, [each for each in delays if each is not None], late, record.seconds * 1000)
+        delays = [each.delay for each in windows if isinstance(each, WindowRecord) and _closed(each, end)]
+        return explain_failure(outcome, [each for each in delays if each is not None], late, record.seconds * 1000)
 
 
-def _closed(window: Window, end: float) -> bool:
+def _closed(window: WindowRecord, end: float) -> bool:
     """Tell whether a window was over before the stream was: the others are answered because it ends."""
     return window.t is not None and window.t <= end
 
 
-def _span(data: Data, query: Posed) -> _Span:
-    known = [elements(name, stream.location) for name, stream in data.streams.items()]
+def _span(data: ExperimentData, query: ExperimentQuery) -> _Span:
+    known = [read_elements(name, stream.location) for name, stream in data.streams.items()]
     times = [each.t for some in known if some for each in (some[0], some[-1])]
     if not times or min(times) == max(times):
         raise UsageError(f"query {query.name}: expected streams with elements at more than one time to play at a rate")
     return _Span(sum(map(len, known)), max(times) - min(times))
 
 
-def _needed(query: Posed) -> Duration:
+def _needed(query: ExperimentQuery) -> Duration:
     """Return the event time in which enough windows of a query close."""
     timed = [each for w in query.algebra.windows if isinstance(each := w.definition, TimeWindow)]
     return max((each.width + _WINDOWS * (each.slide or each.width) for each in timed), default=0)
+
+
+def explain_failure(outcome: OutcomeRecord, delays: Sequence[float], late: Sequence[float], played: float) -> str:
+    """Return why an engine does not hold the rate of a run; nothing if it does.
+
+    `delays` are those of the windows that closed while the stream was played, `late` by how much elements were handed
+    over later than due, because the engine did not take them, `played` is how long all of it took; in milliseconds.
+    """
+    if outcome.verdict != Verdict.OK:
+        return outcome.verdict
+    if not outcome.non_empty:
+        return "no window has an answer"
+    if is_growing(late):
+        return "elements are taken later and later"
+    if not delays:
+        return "no window closed while the stream was played"
+    if statistics.median(delays) > played / 2:
+        return "answers wait for the end of the stream"
+    return "delay grows" if is_growing(delays) else ""

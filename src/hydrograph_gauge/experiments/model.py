@@ -1,7 +1,7 @@
-"""An experiment as its file says it: worlds, queries, engines, paces, sweeps, repetitions; checked once at the door.
+"""Experiment files: worlds, queries, engines, paces, sweeps and repetitions, validated when they are read.
 
-A file in TOML has settings for all its tests, and a `[[test]]` for each test with those that differ. `${name}` stands
-for a value of `[parameters]`, of a test's own `parameters`, or of `[sweep]`, which runs every combination.
+A file in TOML has settings for all its tests, and a `[[test]]` for each test with those that differ. `${name}` is
+replaced by a value of `[parameters]`, of a test's own `parameters`, or of `[sweep]`, which runs every combination.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from hydrograph.errors import UsageError
 from hydrograph_gauge.judge.mismatch import COMPARABLE
-from hydrograph_gauge.results import Setting
+from hydrograph_gauge.run_records import Setting
+from hydrograph_gauge.validation import find_invalid_field
 from hydrograph_gauge.worlds.settings import Length
 
 _PARAMETER = re.compile(r"\$\{([a-z_][a-z0-9_]*)\}")
 
 
-class _Part(BaseModel):
+class _TomlTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class WorldPart(_Part):
+class WorldTable(_TomlTable):
     """Where streams and static data come from: a world to generate, one that is there, or files.
 
     Without any of them it is the world that the set of queries is asked of; settings then override those of the set.
@@ -53,7 +54,7 @@ class WorldPart(_Part):
     """How much of the streams is played, in event time from the first element."""
 
     @model_validator(mode="after")
-    def _one(self) -> WorldPart:
+    def _one(self) -> WorldTable:
         given = [bool(self.name), self.folder is not None, bool(self.streams)]
         if sum(given) > 1:
             raise ValueError("expected one of name, folder and streams")
@@ -62,7 +63,7 @@ class WorldPart(_Part):
         return self
 
 
-class QueriesPart(_Part):
+class QueriesTable(_TomlTable):
     """What is asked: a set of queries, generated ones, or texts."""
 
     set: str | None = None
@@ -94,7 +95,7 @@ def _pace(value: object) -> object:
     return value.replace(" ", "-") if isinstance(value, str) else value
 
 
-class PlayPart(_Part):
+class PlayTable(_TomlTable):
     """How the streams are played."""
 
     pace: Annotated[
@@ -116,7 +117,7 @@ class PlayPart(_Part):
     """The length of a burst."""
 
     @model_validator(mode="after")
-    def _rated(self) -> PlayPart:
+    def _rated(self) -> PlayTable:
         if self.pace in ("rate", "ramp", "burst", "random") and self.rate is None and not self.rates:
             raise ValueError(f"the pace {self.pace} needs a rate")
         if self.pace in ("ramp", "burst") and self.peak is None:
@@ -124,11 +125,11 @@ class PlayPart(_Part):
         return self
 
 
-class OraclePart(_Part):
+class OracleTable(_TomlTable):
     """How answers are judged."""
 
     profile: str | None = None
-    """The habits that reports are expected by; without it those of each engine."""
+    """The profile of expected reports; by default that of each engine."""
     time: Literal["event", "handed"] | None = None
     """Whether windows go by the times of elements, or by when they were handed over; without it as each engine does."""
     t0: int | Literal["search"] | None = None
@@ -139,7 +140,7 @@ class OraclePart(_Part):
     """Whether the borders that an engine really used are looked for."""
 
 
-class LimitsPart(_Part):
+class LimitsTable(_TomlTable):
     """What an engine may use."""
 
     seconds: float = Field(default=600, gt=0)
@@ -147,7 +148,7 @@ class LimitsPart(_Part):
     megabytes_output: float = Field(default=4_096, gt=0)
 
 
-class Test(_Part):
+class ExperimentTest(_TomlTable):
     """One test, with all that its runs share; `settings` are the values of what is swept."""
 
     __test__: ClassVar[bool] = False  # it is none of pytest's
@@ -176,11 +177,11 @@ class Test(_Part):
     held_for: Length = Field(default=10_000, ge=1)
     """How long each rate is tried."""
     seed: int = 1024
-    world: WorldPart = WorldPart()
-    queries: QueriesPart = QueriesPart()
-    play: PlayPart = PlayPart()
-    oracle: OraclePart = OraclePart()
-    limits: LimitsPart = LimitsPart()
+    world: WorldTable = WorldTable()
+    queries: QueriesTable = QueriesTable()
+    play: PlayTable = PlayTable()
+    oracle: OracleTable = OracleTable()
+    limits: LimitsTable = LimitsTable()
     settings: Mapping[str, Setting] = {}
 
 
@@ -192,17 +193,17 @@ class Experiment:
     title: str
     about: str
     seed: int
-    tests: tuple[Test, ...]
+    tests: tuple[ExperimentTest, ...]
     parameters: Mapping[str, Setting]
     published: Mapping[str, Mapping[str, Setting | None]]
 
 
 _WHOLE = ("title", "about", "parameters", "sweep", "published", "test")
 _MERGED = ("world", "queries", "play", "oracle", "limits", "parameters")
-_TEST_KEYS = sorted(set(Test.model_fields) - {"settings"} | {"parameters", "sweep"})
+_TEST_KEYS = sorted(set(ExperimentTest.model_fields) - {"settings"} | {"parameters", "sweep"})
 
 
-def shipped() -> list[str]:
+def list_shipped() -> list[str]:
     """Return the names of the experiments that come with Hydrograph."""
     folder = files(__package__) / "shipped"
     return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
@@ -228,22 +229,22 @@ def read_experiment(
         except OSError as error:
             raise UsageError(f"{source}: {error.strerror}") from None
         name, base = file.stem, base or file.parent
-    elif source in shipped():
+    elif source in list_shipped():
         text = (files(__package__) / "shipped" / f"{source}.toml").read_text("utf-8")
         name, base = source, base or Path(str(files("hydrograph_gauge.workloads")))
     else:
-        raise UsageError(f"no experiment {source!r}: expected a file or one of {', '.join(shipped())}")
+        raise UsageError(f"no experiment {source!r}: expected a file or one of {', '.join(list_shipped())}")
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{source}: {error}") from None
-    return experiment_of(name, raw, given, only=only, base=base)
+    return parse_experiment(name, raw, given, only=only, base=base)
 
 
-def experiment_of(
+def parse_experiment(
     name: str, raw: Mapping[str, Any], given: Sequence[str] = (), *, only: Sequence[str] = (), base: Path | None = None
 ) -> Experiment:
-    """Return the experiment that a file's tables say."""
+    """Return the experiment of a file's tables."""
     known = {*_WHOLE, *_TEST_KEYS} - {"name"}
     if unknown := sorted(raw.keys() - known):
         raise UsageError(f"{name}: unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}")
@@ -252,7 +253,7 @@ def experiment_of(
     if base is not None:
         tests = [_resolved(test, base) for test in tests]
     if wanting := [test for test in tests if test.needs == "" and test.name in only]:
-        raise UsageError(f"test {wanting[0].name} needs data of yours: say with -D where it is")
+        raise UsageError(f"test {wanting[0].name} needs data of your own: set its location with -D")
     tests = [test for test in tests if test.needs != ""]
     names = [test.name for test in tests]
     if wrong := [one for one in only if one not in names]:
@@ -279,7 +280,7 @@ def _shown(value: Any) -> Setting:
 def _override(name: str, text: str, raw: Mapping[str, Any]) -> tuple[str, Any]:
     """Return a key=value of the command line; the key is a parameter, or a plain setting of tests."""
     key, equals, value = text.partition("=")
-    plain = {key for key, field in Test.model_fields.items() if key not in {*_MERGED, "name", "settings"}}
+    plain = {key for key, field in ExperimentTest.model_fields.items() if key not in {*_MERGED, "name", "settings"}}
     parameters = set(raw.get("parameters", {})) | set(raw.get("sweep", {}))
     for test in raw.get("test", []):
         parameters |= set(test.get("parameters", {})) | set(test.get("sweep", {}))
@@ -294,7 +295,7 @@ def _override(name: str, text: str, raw: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Return what a text says in TOML, or the text itself.
+    """Return the value of a text in TOML, or the text itself.
 
     >>> _value("50"), _value("true"), _value("small")
     (50, True, 'small')
@@ -305,7 +306,9 @@ def _value(text: str) -> Any:
         return text
 
 
-def _tests(name: str, raw: Mapping[str, Any], one: Mapping[str, Any], overrides: Mapping[str, Any]) -> Iterator[Test]:
+def _tests(
+    name: str, raw: Mapping[str, Any], one: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> Iterator[ExperimentTest]:
     """Return the tests that one table makes: one for each combination of what is swept."""
     if unknown := sorted(one.keys() - set(_TEST_KEYS)):
         raise UsageError(f"{name}: unknown key {unknown[0]!r} of a test; known are {', '.join(_TEST_KEYS)}")
@@ -317,7 +320,7 @@ def _tests(name: str, raw: Mapping[str, Any], one: Mapping[str, Any], overrides:
     for key, value in overrides.items():
         if key in sweep:
             sweep[key] = value if isinstance(value, list) else [value]
-        elif key in Test.model_fields:
+        elif key in ExperimentTest.model_fields:
             merged[key] = value
         else:
             parameters[key] = value
@@ -325,7 +328,7 @@ def _tests(name: str, raw: Mapping[str, Any], one: Mapping[str, Any], overrides:
         swept = dict(zip(sweep, values, strict=True))
         filled = _filled(merged, {**parameters, **swept}, name)
         try:
-            yield Test.model_validate({**filled, "settings": swept})
+            yield ExperimentTest.model_validate({**filled, "settings": swept})
         except ValidationError as error:
             raise UsageError(f"{name}, test {merged['name']}: {_sentence(error)}") from None
 
@@ -354,7 +357,7 @@ def _filled(value: Any, parameters: Mapping[str, Any], name: str) -> Any:
     return _PARAMETER.sub(lambda found: str(parameters[found[1]]), value)
 
 
-def _resolved(test: Test, base: Path) -> Test:
+def _resolved(test: ExperimentTest, base: Path) -> ExperimentTest:
     """Return the test with paths that start from the folder of its file."""
     world, queries = test.world, test.queries
     return test.model_copy(
@@ -372,9 +375,7 @@ def _resolved(test: Test, base: Path) -> Test:
 
 
 def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
+    place, message, value, is_unknown = find_invalid_field(error)
+    if is_unknown:
         return f"unknown key {place!r}"
-    said = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {said}, got {first['input']!r}" if place else said
+    return f"{place}: {message}, got {value!r}" if place else message

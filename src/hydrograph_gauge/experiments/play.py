@@ -1,4 +1,4 @@
-"""One run of an engine: its queries in its own words, the streams at their pace, and all that came of it on file."""
+"""Playing streams to an engine: the plan of a run, the run itself, and the files it writes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hydrograph.errors import UnsupportedError, UsageError
 from hydrograph.rdf.terms import Iri
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.engines.process import Limits
-from hydrograph_gauge.engines.session import Played, Task, run
-from hydrograph_gauge.engines.session import Question as Asked
-from hydrograph_gauge.engines.verdict import Phase, Verdict
-from hydrograph_gauge.experiments.data import Data, elements, stream_iris
-from hydrograph_gauge.experiments.model import PlayPart, Test
-from hydrograph_gauge.experiments.queries import Posed
+from hydrograph_gauge.engines.session import EngineQuery as Asked
+from hydrograph_gauge.engines.session import SessionInput, SessionResult, run_session
+from hydrograph_gauge.experiments.data import ExperimentData, read_elements, resolve_stream_names
+from hydrograph_gauge.experiments.model import ExperimentTest, PlayTable
+from hydrograph_gauge.experiments.queries import ExperimentQuery
 from hydrograph_gauge.experiments.run_folder import (
-    Ending,
-    Judging,
-    PlayedRecord,
-    Question,
+    JudgeSettings,
+    PlayedFailure,
+    PlayedQuery,
+    PlayedRun,
     is_played,
     write_played,
 )
@@ -30,14 +30,16 @@ from hydrograph_gauge.player import AsFastAsTaken, AtRandom, AtRate, ByEventTime
 _MEGABYTE = 1 << 20
 
 
-def plan_runs(test: Test, data: Data, queries: Sequence[Posed], engine: str, repetition: int) -> Iterator[PlayedRecord]:
+def plan_runs(
+    test: ExperimentTest, data: ExperimentData, queries: Sequence[ExperimentQuery], engine: str, repetition: int
+) -> Iterator[PlayedRun]:
     """Return the runs of an engine in one repetition of a test, before they are done."""
     for group in [tuple(queries)] if test.together else [(query,) for query in queries]:
         read = dict.fromkeys(window.stream.value for query in group for window in query.algebra.windows)
         if unknown := [name for name in read if name not in data.streams]:
             known = ", ".join(data.streams) or "none"
             raise UsageError(f"test {test.name}: no stream <{unknown[0]}> in its data; there are {known}")
-        yield PlayedRecord(
+        yield PlayedRun(
             test=test.name,
             engine=engine,
             repetition=repetition,
@@ -48,24 +50,28 @@ def plan_runs(test: Test, data: Data, queries: Sequence[Posed], engine: str, rep
             static={name or "": place for name, place in data.static.items()},
             speed=test.play.speed if test.play.pace == "event-time" else None,
             hurried=test.play.pace in ("fast", "step") and not _is_stepwise(test, engine),
-            judging=Judging.model_validate({**test.oracle.model_dump(), "comparable": test.comparable}),
+            judging=JudgeSettings.model_validate({**test.oracle.model_dump(), "comparable": test.comparable}),
         )
 
 
-def _question(query: Posed, engine: str) -> Question:
+def _question(query: ExperimentQuery, engine: str) -> PlayedQuery:
     try:
-        words = query.words(engine)
+        words = query.text_for(engine)
     except UnsupportedError:
         words = None
-    return Question(asked=words, text=query.text, oracle_text=query.oracle_text, variables=query.variables)
+    return PlayedQuery(asked=words, text=query.text, oracle_text=query.oracle_text, variables=query.variables)
 
 
-def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed], folder: Path) -> PlayedRecord | None:
+def play(
+    test: ExperimentTest, data: ExperimentData, planned: PlayedRun, queries: Sequence[ExperimentQuery], folder: Path
+) -> PlayedRun | None:
     """Do a run and write it down; return None if it is there already."""
     if is_played(folder, planned):
         return None
     unsaid = {
-        query.name: Ending(verdict=Verdict.NOT_SUPPORTED, phase=Phase.REGISTRATION, words=_why(query, planned.engine))
+        query.name: PlayedFailure(
+            verdict=Verdict.NOT_SUPPORTED, phase=Phase.REGISTRATION, words=_why(query, planned.engine)
+        )
         for query in queries
         if query.name in planned.questions and planned.questions[query.name].asked is None
     }
@@ -75,10 +81,11 @@ def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed]
         for name, question in planned.questions.items()
         if question.asked is not None
     }
-    streams = {Iri(name): elements(name, data.streams[name].location) for name in planned.streams}
-    played = _run(test, data, planned, asked, streams) if asked else Played()
+    streams = {Iri(name): read_elements(name, data.streams[name].location) for name in planned.streams}
+    played = _run(test, data, planned, asked, streams) if asked else SessionResult()
     endings = {
-        name: Ending(verdict=each.verdict, phase=each.phase, words=each.words) for name, each in played.outcomes.items()
+        name: PlayedFailure(verdict=each.verdict, phase=each.phase, words=each.words, output_error=each.output_error)
+        for name, each in played.outcomes.items()
     }
     handed = [handed.element for handed in played.handed]
     done = planned.model_copy(
@@ -95,50 +102,52 @@ def play(test: Test, data: Data, planned: PlayedRecord, queries: Sequence[Posed]
     return done
 
 
-def _why(query: Posed, engine: str) -> str:
+def _why(query: ExperimentQuery, engine: str) -> str:
     try:
-        query.words(engine)
+        query.text_for(engine)
     except UnsupportedError as error:
         return str(error)
     return ""
 
 
 def _run(
-    test: Test,
-    data: Data,
-    planned: PlayedRecord,
+    test: ExperimentTest,
+    data: ExperimentData,
+    planned: PlayedRun,
     asked: Mapping[str, Asked],
     streams: Mapping[Iri, Sequence[Element]],
-) -> Played:
+) -> SessionResult:
     limits = Limits(test.limits.seconds, test.limits.megabytes, int(test.limits.megabytes_output * _MEGABYTE))
-    task = Task(
+    task = SessionInput(
         questions=asked,
         streams=streams,
         paces=_paces(test.play, data, streams, test.seed),
         static=data.triples,
         stepwise=_is_stepwise(test, planned.engine),
     )
-    return run(registry.command(planned.engine), task, limits)
+    return run_session(registry.start_command(planned.engine), task, limits)
 
 
-def _is_stepwise(test: Test, name: str) -> bool:
+def _is_stepwise(test: ExperimentTest, name: str) -> bool:
     """Tell whether an engine gets the next element after each execution.
 
-    One that only executes when windows close, or that only says so when it has rows, would be waited for for ever.
+    An engine that executes only when windows close, or reports executions only with rows, would block the player.
     """
-    engine = registry.engine(name)
+    engine = registry.get_engine(name)
     return test.play.pace == "step" and engine.eager and engine.announces
 
 
-def _paces(play: PlayPart, data: Data, streams: Mapping[Iri, Sequence[Element]], seed: int) -> dict[Iri, Pace]:
-    known = stream_iris(data)
+def _paces(
+    play: PlayTable, data: ExperimentData, streams: Mapping[Iri, Sequence[Element]], seed: int
+) -> dict[Iri, Pace]:
+    known = resolve_stream_names(data)
     if unknown := [name for name in play.rates if name not in known]:
         raise UsageError(f"no stream {unknown[0]!r} to have a rate; streams: {', '.join(known)}")
     rates = {known[name]: rate for name, rate in play.rates.items()}
     return {name: _pace(play, rates.get(name, play.rate), seed + place) for place, name in enumerate(streams)}
 
 
-def _pace(play: PlayPart, rate: float | None, seed: int) -> Pace:
+def _pace(play: PlayTable, rate: float | None, seed: int) -> Pace:
     if rate is None and play.pace in ("rate", "random", "ramp", "burst"):
         raise UsageError(f"the pace {play.pace} needs a rate for every stream")
     start, peak = rate or 0.0, play.peak or 0.0

@@ -1,4 +1,4 @@
-"""Where the figures of a run come from: machine, versions, seeds and commit."""
+"""Provenance of a run: machine, versions, seeds and commit."""
 
 from __future__ import annotations
 
@@ -18,51 +18,49 @@ import psutil
 from hydrograph import __version__
 from hydrograph.errors import UsageError
 from hydrograph.runtime.java import JavaMissingError, find_java, version_of
-from hydrograph_gauge.engines.registry import known, versions
-from hydrograph_gauge.engines.versions import packages
-from hydrograph_gauge.experiments.data import Say, silent
-from hydrograph_gauge.experiments.model import Experiment, Test
-from hydrograph_gauge.experiments.run_folder import EXPECTED, PLAYED
-from hydrograph_gauge.experiments.tables import TABLES
-from hydrograph_gauge.results import ORIGIN, RESULTS, Origin, read_origin
+from hydrograph_gauge.engines.registry import engine_versions, find_engine, package_versions
+from hydrograph_gauge.experiments.model import Experiment, ExperimentTest
+from hydrograph_gauge.experiments.options import Progress, ignore_progress
+from hydrograph_gauge.experiments.run_folder import EXPECTED, PLAYED, TABLES
+from hydrograph_gauge.run_records import PROVENANCE_FILE, RECORDS_FILE, Provenance, read_provenance
 
 _GIGABYTE = 1 << 30
 _PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
 
 
-def begin(experiment: Experiment, folder: Path, say: Say = silent) -> None:
-    """Write where the figures come from, and say if those that are there come from other sources.
+def start_run(experiment: Experiment, folder: Path, progress: Progress = ignore_progress) -> None:
+    """Write the provenance of a run, and report whether existing results come from another commit.
 
     A folder of another experiment is refused, and one whose results are those of the same test with other settings.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    origin = origin_of(experiment)
-    if (folder / ORIGIN).exists():
-        known = read_origin(folder)
+    origin = describe_origin(experiment)
+    if (folder / PROVENANCE_FILE).exists():
+        known = read_provenance(folder)
         if known.experiment != experiment.name:
             raise UsageError(
                 f"{folder} holds a run of {known.experiment}, not of {experiment.name}: choose another folder"
             )
         changed = [name for name, digest in origin.tests.items() if known.tests.get(name, digest) != digest]
         # A run that failed before anything was played is begun again.
-        if changed and ((folder / RESULTS).exists() or (folder / PLAYED).exists()):
+        if changed and ((folder / RECORDS_FILE).exists() or (folder / PLAYED).exists()):
             raise UsageError(f"{folder} holds test {changed[0]} with other settings: choose another folder")
         if known.commit != origin.commit:
-            say(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
+            progress(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
         if not changed and origin.tests.keys() <= known.tests.keys():
             return
         more = {"tests": {**known.tests, **origin.tests}, "seeds": {**known.seeds, **origin.seeds}}
         origin = known.model_copy(update={**more, "versions": {**origin.versions, **known.versions}})
-    partial = folder / f".{ORIGIN}.partial"
+    partial = folder / f".{PROVENANCE_FILE}.partial"
     partial.write_text(origin.model_dump_json(indent=1) + "\n", "utf-8")
-    partial.replace(folder / ORIGIN)
+    partial.replace(folder / PROVENANCE_FILE)
 
 
-def begin_anew(folder: Path) -> str | None:
-    """Take away what other sources answered, but not the worlds; return what they were called, None if nothing was."""
-    if not (folder / ORIGIN).exists() or (known := read_origin(folder).commit) == _commit():
+def discard_other_commit(folder: Path) -> str | None:
+    """Delete the results of another commit, but not the generated data; return that commit, None without any."""
+    if not (folder / PROVENANCE_FILE).exists() or (known := read_provenance(folder).commit) == source_commit():
         return None
-    for name in (ORIGIN, RESULTS):
+    for name in (PROVENANCE_FILE, RECORDS_FILE):
         (folder / name).unlink(missing_ok=True)
     for name in (PLAYED, EXPECTED, TABLES):
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -70,11 +68,11 @@ def begin_anew(folder: Path) -> str | None:
 
 
 _WHO = {"engines", "repetitions", "answers", "needs", "only_right"}
-"""What a test may be gone on with otherwise: who is asked, and how often."""
+"""Settings that may differ when a run is resumed: engines and repetitions."""
 
 
 def _digests(experiment: Experiment) -> dict[str, str]:
-    """Return by test and what it sweeps what tells whether it asks the same of the same data."""
+    """Return a digest of the queries and data of each test and sweep."""
     return {
         _label(test): hashlib.sha256(
             json.dumps(test.model_dump(mode="json", exclude=_WHO), sort_keys=True).encode()
@@ -83,7 +81,7 @@ def _digests(experiment: Experiment) -> dict[str, str]:
     }
 
 
-def _label(test: Test) -> str:
+def _label(test: ExperimentTest) -> str:
     return ", ".join([test.name, *(f"{key} {value}" for key, value in test.settings.items())])
 
 
@@ -96,11 +94,11 @@ def _seeds(experiment: Experiment) -> dict[str, int]:
     return {test.name if len(found[test.name]) == 1 else _label(test): test.seed for test in tests}
 
 
-def origin_of(experiment: Experiment) -> Origin:
+def describe_origin(experiment: Experiment) -> Provenance:
     """Return what makes a run repeatable."""
     seeds = _seeds(experiment)
     engines = {engine for test in experiment.tests for engine in test.engines}
-    return Origin(
+    return Provenance(
         experiment=experiment.name,
         title=experiment.title,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -115,7 +113,7 @@ def origin_of(experiment: Experiment) -> Origin:
             "load": round(os.getloadavg()[0], 2),
         },
         versions={"hydrograph": __version__, "python": platform.python_version(), **_versions(engines)},
-        commit=_commit(),
+        commit=source_commit(),
         published=experiment.published,
         tests=_digests(experiment),
     )
@@ -123,10 +121,10 @@ def origin_of(experiment: Experiment) -> Origin:
 
 def _versions(engines: Collection[str]) -> dict[str, str]:
     """Return the versions of what evaluators and the engines that were asked are made of, where it is there."""
-    found = packages(*_PACKAGES)
+    found = package_versions(*_PACKAGES)
     for engine in sorted(engines):
-        if known(engine) is not None:
-            found |= versions(engine)
+        if find_engine(engine) is not None:
+            found |= engine_versions(engine)
     java = _java()
     return found if java is None else found | {"java": java}
 
@@ -139,8 +137,8 @@ def _java() -> str | None:
         return None
 
 
-def _commit() -> str | None:
-    """Return the commit of the sources, None where they are no clone."""
+def source_commit() -> str | None:
+    """Return the commit of the sources; None outside a clone."""
     here = Path(__file__).parent
     try:
         ran = subprocess.run(

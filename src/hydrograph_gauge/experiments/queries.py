@@ -1,4 +1,4 @@
-"""The queries of a test: read, with constants filled in, and in the words of each engine."""
+"""Queries of a test: read, with constants filled in, and translated for each engine."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from hydrograph.errors import HydrographError, UnsupportedError, UsageError
 from hydrograph.language import dialect_of, parse, print_query
 from hydrograph.temporal import Duration
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.experiments.data import Data, Say, made, prepare
-from hydrograph_gauge.experiments.model import QueriesPart, Test
-from hydrograph_gauge.features.structure import structure
-from hydrograph_gauge.results import QueryFacts, Setting
-from hydrograph_gauge.worlds.queries.constants import constants_for
-from hydrograph_gauge.worlds.queries.load import SOURCE, SetQuery, about_set, query_set
+from hydrograph_gauge.experiments.data import ExperimentData, generate_once, prepare_data
+from hydrograph_gauge.experiments.model import ExperimentTest, QueriesTable
+from hydrograph_gauge.experiments.options import Progress
+from hydrograph_gauge.features.structure import find_structure
+from hydrograph_gauge.queries.constants import choose_constants
+from hydrograph_gauge.queries.query_sets import SOURCE, SetQuery, read_query_set, read_set_description
+from hydrograph_gauge.run_records import QueryRecord, Setting
 
 WORKLOAD = "workload.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class ExperimentQuery:
     """A query of a test; `text` is the one that the oracle goes by."""
 
     name: str
@@ -45,11 +46,11 @@ class Posed:
         """The names of the answer's columns."""
         return tuple(variable.name for variable in answer_columns(self.algebra))
 
-    def words(self, engine: str) -> str:
+    def text_for(self, engine: str) -> str:
         """Return what an engine is asked, or raise UnsupportedError if its language has no words for it."""
         if engine in self.engine_texts:
             return self.engine_texts[engine]
-        found = registry.engine(engine)
+        found = registry.get_engine(engine)
         if found.words is None and found.dialect == dialect_of(self.text).name:
             return self.text
         if (
@@ -58,11 +59,11 @@ class Posed:
             and found.dialect in {*self.source.texts, *self.source.merged}
         ):
             return self.source.text(self.constants, found.dialect)
-        return registry.text(engine, self.algebra)
+        return registry.print_for_engine(engine, self.algebra)
 
     def features(self) -> dict[str, Setting | None]:
         """Return what the text tells: by it results are grouped."""
-        found = structure(self.algebra)
+        found = find_structure(self.algebra)
         return {
             "kind": str(found.kind),
             "patterns": found.patterns,
@@ -74,14 +75,16 @@ class Posed:
         }
 
 
-def posed(test: Test, data: Data, kept: Path, say: Say) -> tuple[Posed, ...]:
-    """Return the queries of a test; generated ones are kept below `kept`."""
+def load_queries(
+    test: ExperimentTest, data: ExperimentData, cache: Path, progress: Progress
+) -> tuple[ExperimentQuery, ...]:
+    """Return the queries of a test; generated ones are kept below `cache`."""
     part = test.queries
     found = [
         *_of_set(part, data),
         *_of_texts(part.texts, part),
         *_of_files(part.files, part),
-        *_of_workload(test, data, kept, say),
+        *_of_workload(test, data, cache, progress),
     ]
     if not found:
         raise UsageError(f"test {test.name}: no queries: expected a set, texts or files")
@@ -91,7 +94,7 @@ def posed(test: Test, data: Data, kept: Path, say: Say) -> tuple[Posed, ...]:
     ):
         raise UsageError(f"test {test.name}: no query {unknown[0]!r}; there are {', '.join(names)}")
     for engine in part.engine_texts:
-        registry.engine(engine)  # a misspelt one would never be asked
+        registry.get_engine(engine)  # a misspelt one would never be asked
     if repeated := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"test {test.name}: two queries are named {repeated[0]!r}")
     if part.copies == 1:
@@ -99,10 +102,10 @@ def posed(test: Test, data: Data, kept: Path, say: Say) -> tuple[Posed, ...]:
     return tuple(replace(each, name=f"{each.name}/{n}") for n in range(1, part.copies + 1) for each in found)
 
 
-def _of_set(part: QueriesPart, data: Data) -> list[Posed]:
+def _of_set(part: QueriesTable, data: ExperimentData) -> list[ExperimentQuery]:
     if part.set is None:
         return []
-    queries = query_set(part.set)
+    queries = read_query_set(part.set)
     known = [query.name for query in queries]
     if unknown := [name for name in part.names if name not in known]:
         raise UsageError(f"the set {part.set} has no query {unknown[0]!r}; it has {', '.join(known)}")
@@ -113,18 +116,18 @@ def _of_set(part: QueriesPart, data: Data) -> list[Posed]:
     needed = {name for query in asked for name in query.about.constants}
     constants = dict(part.constants)
     if needed - constants.keys() and data.world is not None:
-        constants = constants_for(part.set, data.world) | constants
+        constants = choose_constants(part.set, data.world) | constants
     return [
         _posed(query.name, query.text(constants), part, query, {n: constants[n] for n in query.about.constants})
         for query in asked
     ]
 
 
-def _of_texts(texts: Mapping[str, str], part: QueriesPart) -> list[Posed]:
+def _of_texts(texts: Mapping[str, str], part: QueriesTable) -> list[ExperimentQuery]:
     return [_posed(name, text, part) for name, text in texts.items()]
 
 
-def _of_files(files: Sequence[Path], part: QueriesPart) -> list[Posed]:
+def _of_files(files: Sequence[Path], part: QueriesTable) -> list[ExperimentQuery]:
     found = []
     for file in files:
         try:
@@ -134,7 +137,7 @@ def _of_files(files: Sequence[Path], part: QueriesPart) -> list[Posed]:
     return found
 
 
-def _of_workload(test: Test, data: Data, kept: Path, say: Say) -> list[Posed]:
+def _of_workload(test: ExperimentTest, data: ExperimentData, cache: Path, progress: Progress) -> list[ExperimentQuery]:
     """Return queries that are generated over the shop, with constants from its data if there is a shop."""
     part = test.queries
     if not part.workload:
@@ -143,10 +146,10 @@ def _of_workload(test: Test, data: Data, kept: Path, say: Say) -> list[Posed]:
     world = data.world
     if part.workload_world:
         changed = {"settings": {**test.world.settings, **part.workload_world}, "duration": None}
-        world = prepare(test.world.model_copy(update=changed), test.seed, kept, say).world
+        world = prepare_data(test.world.model_copy(update=changed), test.seed, cache, progress).world
     if world is not None:
         settings["data"] = world.resolve()
-    folder = made(("workload", "shop"), settings, kept, WORKLOAD, say)
+    folder = generate_once(("workload", "shop"), settings, cache, WORKLOAD, progress)
     manifest = json.loads((folder / WORKLOAD).read_text("utf-8"))
     found = []
     for entry in manifest["queries"]:
@@ -154,7 +157,7 @@ def _of_workload(test: Test, data: Data, kept: Path, say: Say) -> list[Posed]:
         if part.names and name not in part.names:
             continue
         known = {key: value for key, value in entry.items() if isinstance(value, str | int | float) and key != "name"}
-        known |= measured_features(entry.get("measured", {}))
+        known |= flatten_measured(entry.get("measured", {}))
         text = (folder / f"{name}.{SOURCE}").read_text("utf-8")
         found.append(replace(_posed(name, text, part), known=known))
     return found
@@ -164,10 +167,10 @@ _SELECTIVITIES = {"patterns": "f-TP", "restricted": "BGP-restricted", "joined": 
 """What Stream WatDiv calls the selectivities of a query's patterns, by their names in a workload."""
 
 
-def measured_features(measured: Mapping[str, Any]) -> dict[str, Setting]:
+def flatten_measured(measured: Mapping[str, Any]) -> dict[str, Setting]:
     """Return what was measured of a query: cardinality, and mean and deviation of its patterns' selectivities.
 
-    >>> measured_features({"cardinality": 21.0, "patterns": {"mean": 0.5, "deviation": 0.1}})
+    >>> flatten_measured({"cardinality": 21.0, "patterns": {"mean": 0.5, "deviation": 0.1}})
     {'cardinality': 21.0, 'f-TP selectivity': 0.5, 'f-TP deviation': 0.1}
     """
     found: dict[str, Setting] = {}
@@ -179,14 +182,14 @@ def measured_features(measured: Mapping[str, Any]) -> dict[str, Setting]:
     return found
 
 
-def bound(data: Data, queries: Sequence[Posed], part: QueriesPart) -> Data:
+def bind_static_graph(data: ExperimentData, queries: Sequence[ExperimentQuery], part: QueriesTable) -> ExperimentData:
     """Return the data with the static graph under the name that the texts of a set have for it.
 
     Where texts name none, it is the default graph; where some do and some do not, it is both.
     """
-    graph = None if part.set is None else about_set(part.set).graph
+    graph = None if part.set is None else read_set_description(part.set).graph
     if part.workload:
-        graph = about_set("watdiv").graph
+        graph = read_set_description("watdiv").graph
     if graph is None or None not in data.static:
         return data
     naming = [graph in {name.value for name in (*q.algebra.dataset.default, *q.algebra.dataset.named)} for q in queries]
@@ -201,10 +204,10 @@ def bound(data: Data, queries: Sequence[Posed], part: QueriesPart) -> Data:
 def _posed(
     name: str,
     text: str,
-    part: QueriesPart,
+    part: QueriesTable,
     source: SetQuery | None = None,
     constants: Mapping[str, str] | None = None,
-) -> Posed:
+) -> ExperimentQuery:
     try:
         algebra = parse(text)
     except HydrographError as error:
@@ -214,7 +217,7 @@ def _posed(
         text = print_query(algebra, dialect_of(text).name)
         source = None  # its texts in other languages have the windows as published
     own = {engine: texts[name] for engine, texts in part.engine_texts.items() if name in texts}
-    return Posed(name, text, algebra, source, constants or {}, part.oracle_texts.get(name), own)
+    return ExperimentQuery(name, text, algebra, source, constants or {}, part.oracle_texts.get(name), own)
 
 
 def _width(window: NamedWindow) -> Duration:
@@ -227,20 +230,20 @@ def _shortened(window: NamedWindow, longest: Duration) -> NamedWindow:
     return replace(window, definition=replace(window.definition, width=min(window.definition.width, longest)))
 
 
-def facts(test: Test, queries: Sequence[Posed]) -> list[QueryFacts]:
+def describe_queries(test: ExperimentTest, queries: Sequence[ExperimentQuery]) -> list[QueryRecord]:
     """Return what is known of the queries before they run."""
     found = []
     for query in queries:
         texts = {}
         for engine in test.engines:
             try:
-                words = query.words(engine)
+                words = query.text_for(engine)
             except UnsupportedError:
                 continue
             if words != query.text:
                 texts[engine] = words
         found.append(
-            QueryFacts(
+            QueryRecord(
                 test=test.name,
                 query=query.name,
                 text=query.text,

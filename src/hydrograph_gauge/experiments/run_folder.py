@@ -1,8 +1,8 @@
-"""What lies in the folder of a run beside its results: what was played, what came, and what was expected.
+"""Files in the folder of a run: played runs, results, and tables.
 
-`played/<name>/played.json` says what was asked of which engine, over which data, and what became of it; beside it lie
-`answers.parquet`, `handed.parquet` and `samples.parquet`. `expected/<name>/` holds the oracle's reports. So each step
-can be done again alone.
+`played/<name>/played.json` describes one run of an engine: its queries, data and outcome. Next to it are
+`answers.parquet`, `handed.parquet` and `samples.parquet`. `expected/<name>/` has the oracle's reports, `results.jsonl`
+the records, and `tables/` the same records as Parquet.
 """
 
 from __future__ import annotations
@@ -11,23 +11,44 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hydrograph.errors import DataError
-from hydrograph.rdf.nquads import term_text
+from hydrograph_gauge.engines.outcome import AnswerBlock, OutputError
 from hydrograph_gauge.engines.resources import Sample
-from hydrograph_gauge.engines.session import Played
-from hydrograph_gauge.judge.blocks import Block
+from hydrograph_gauge.engines.session import SessionResult
 from hydrograph_gauge.judge.mismatch import COMPARABLE
-from hydrograph_gauge.oracle.dataset import Row
-from hydrograph_gauge.oracle.slide import RowText
-from hydrograph_gauge.results import Setting
+from hydrograph_gauge.oracle.dataset import row_text
+from hydrograph_gauge.run_records import (
+    RECORDS_FILE,
+    ExclusionRecord,
+    FunctionalRecord,
+    Key,
+    MaxRateRecord,
+    MismatchRecord,
+    MissingEngineRecord,
+    OutcomeRecord,
+    QueryRecord,
+    Record,
+    RowText,
+    SampleRecord,
+    Setting,
+    WindowRecord,
+    line_of,
+    read_provenance,
+    read_records,
+)
+from hydrograph_gauge.validation import find_invalid_field
+
+if TYPE_CHECKING:
+    pass
+
 
 PLAYED = "played"
 EXPECTED = "expected"
@@ -48,7 +69,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Question(_Record):
+class PlayedQuery(_Record):
     """A query: what the engine was asked, and what the oracle goes by."""
 
     asked: str | None
@@ -58,16 +79,17 @@ class Question(_Record):
     variables: tuple[str, ...]
 
 
-class Ending(_Record):
+class PlayedFailure(_Record):
     """What went wrong with a query."""
 
     verdict: str
     phase: str
     words: str = ""
+    output_error: OutputError | None = None
 
 
-class Judging(_Record):
-    """How answers are to be judged, as the experiment says."""
+class JudgeSettings(_Record):
+    """Settings of the judge, from the experiment."""
 
     profile: str | None = None
     time: Literal["event", "handed"] | None = None
@@ -80,7 +102,7 @@ class Judging(_Record):
     comparable: float = COMPARABLE
 
 
-class PlayedRecord(_Record):
+class PlayedRun(_Record):
     """One run of an engine."""
 
     test: str
@@ -88,7 +110,7 @@ class PlayedRecord(_Record):
     repetition: int
     settings: Mapping[str, Setting] = {}
     measure: str = "windows"
-    questions: Mapping[str, Question]
+    questions: Mapping[str, PlayedQuery]
     streams: Mapping[str, str]
     """Parquet by the IRI of the stream."""
     static: Mapping[str, str] = {}
@@ -99,15 +121,15 @@ class PlayedRecord(_Record):
     """How many times as fast as event time it was played; None where the pace has nothing to do with it."""
     hurried: bool = False
     """Whether elements were handed over as fast as they were taken."""
-    judging: Judging = Judging()
+    judging: JudgeSettings = JudgeSettings()
     seconds: float = 0.0
     elements: int = 0
     triples: int = 0
     executions: Mapping[str, int] = {}
-    endings: Mapping[str, Ending] = {}
+    endings: Mapping[str, PlayedFailure] = {}
 
 
-def name_of(record: PlayedRecord) -> str:
+def name_run(record: PlayedRun) -> str:
     """Return the folder name of a run: short, readable, and different for different runs."""
     parts = [record.test, *(f"{key}-{value}" for key, value in record.settings.items()), record.engine]
     if len(record.questions) == 1:
@@ -118,9 +140,9 @@ def name_of(record: PlayedRecord) -> str:
     return f"{plain}-{record.repetition}-{digest}"
 
 
-def write_played(folder: Path, record: PlayedRecord, played: Played) -> Path:
+def write_played(folder: Path, record: PlayedRun, played: SessionResult) -> Path:
     """Write a run of an engine; its record comes last, so what is there is whole."""
-    place = folder / PLAYED / name_of(record)
+    place = folder / PLAYED / name_run(record)
     place.mkdir(parents=True, exist_ok=True)
     _write_answers(place / "answers.parquet", played.blocks)
     handed = [(h.stream.value, h.element.seq, h.element.t, h.due, h.at) for h in played.handed]
@@ -139,7 +161,7 @@ def _write(file: Path, schema: pa.Schema, rows: Sequence[tuple[object, ...]]) ->
     pq.write_table(pa.table(arrays, schema=schema), file, compression="zstd")
 
 
-def _write_answers(file: Path, blocks: Mapping[str, list[Block]]) -> None:
+def _write_answers(file: Path, blocks: Mapping[str, list[AnswerBlock]]) -> None:
     with pq.ParquetWriter(file, ANSWERS, compression="zstd") as writer:
         for query, said in blocks.items():
             kept: list[tuple[object, ...]] = []
@@ -161,30 +183,24 @@ def _table(rows: list[tuple[object, ...]]) -> pa.Table:
     return pa.table(arrays, schema=ANSWERS)
 
 
-def row_text(row: Row) -> RowText:
-    """Return a row as N-Triples terms."""
-    return tuple(None if term is None else term_text(term) for term in row)
-
-
-def played_folders(folder: Path) -> list[Path]:
+def list_played(folder: Path) -> list[Path]:
     """Return the runs of engines that are whole, in order of their names."""
     return sorted(place.parent for place in (folder / PLAYED).glob(f"*/{_RECORD}"))
 
 
-def is_played(folder: Path, record: PlayedRecord) -> bool:
+def is_played(folder: Path, record: PlayedRun) -> bool:
     """Tell whether a run of an engine is there."""
-    return (folder / PLAYED / name_of(record) / _RECORD).exists()
+    return (folder / PLAYED / name_run(record) / _RECORD).exists()
 
 
-def read_record(place: Path) -> PlayedRecord:
+def read_played(place: Path) -> PlayedRun:
     """Return what is said about a run, or raise DataError."""
     try:
-        return PlayedRecord.model_validate_json((place / _RECORD).read_bytes())
+        return PlayedRun.model_validate_json((place / _RECORD).read_bytes())
     except FileNotFoundError:
         raise DataError(f"{place}: expected {_RECORD}, as `hydrograph bench play` writes it") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise DataError(f"{place / _RECORD}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise DataError(f"{place / _RECORD}: {find_invalid_field(error)}") from None
 
 
 def read_answers(place: Path, query: str) -> Iterator[tuple[float, int | None, Counter[RowText]]]:
@@ -208,3 +224,133 @@ def read_samples(place: Path) -> list[Sample]:
 def read_handed(place: Path) -> pa.Table:
     """Return when each element was handed over."""
     return pq.read_table(place / "handed.parquet")
+
+
+def identify_key(key: Key) -> Hashable:
+    """Return what two keys share if they mean the same."""
+    return key.test, key.engine, key.query, key.repetition, tuple(sorted(key.settings.items()))
+
+
+def identify_comparison(record: MismatchRecord) -> tuple[str, str, str, int]:
+    """Return what the mismatches of all pairs of engines on one query share."""
+    return record.test, record.query, str(dict(record.settings)), record.repetition
+
+
+class ResultsFile:
+    """The file of results: what is in it is known, and records are added whole."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder of a run."""
+        self.file = folder / RECORDS_FILE
+        self.outcomes: dict[Hashable, OutcomeRecord] = {}
+        """By `identify_key`."""
+        self.facts: set[tuple[str, str]] = set()
+        self.excluded: set[tuple[str, str]] = set()
+        self.absent: set[tuple[str, str]] = set()
+        self.functional: set[str] = set()
+        self.held: set[Hashable] = set()
+        self.compared: set[tuple[str, str, str, int]] = set()
+
+    @classmethod
+    def resume(cls, folder: Path, tests: Collection[str] = ()) -> ResultsFile:
+        """Return what is written; a torn last line, and the windows of a query that has no outcome, are cut off.
+
+        Records of missing engines in `tests` are cut off too: they are determined again.
+        """
+        written = cls(folder)
+        if not written.file.exists():
+            return written
+        records = list(read_records(folder))
+        done = {identify_key(record.key) for record in records if isinstance(record, OutcomeRecord)}
+        kept = [
+            each
+            for each in records
+            if not (isinstance(each, WindowRecord | SampleRecord) and identify_key(each.key) not in done)
+            and not (isinstance(each, MissingEngineRecord) and each.test in tests)
+        ]
+        partial = written.file.with_name(f".{RECORDS_FILE}.partial")
+        with partial.open("w", encoding="utf-8") as out:
+            out.writelines(map(line_of, kept))
+        partial.replace(written.file)
+        for record in kept:
+            written._note(record)
+        return written
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Add records; those of a query end with its outcome."""
+        with self.file.open("a", encoding="utf-8") as out:
+            for record in records:
+                out.write(line_of(record))
+                self._note(record)
+
+    def _note(self, record: Record) -> None:
+        match record:
+            case OutcomeRecord():
+                self.outcomes[identify_key(record.key)] = record
+            case QueryRecord():
+                self.facts.add((record.test, record.query))
+            case ExclusionRecord():
+                self.excluded.add((record.test, record.query))
+            case MissingEngineRecord():
+                self.absent.add((record.test, record.engine))
+            case FunctionalRecord():
+                self.functional.add(record.engine)
+            case MaxRateRecord():
+                self.held.add(identify_key(record.key))
+            case MismatchRecord():
+                self.compared.add(identify_comparison(record))
+            case _:
+                pass
+
+
+TABLES = "tables"
+
+
+def write_tables(folder: Path) -> list[Path]:
+    """Write `tables/<record>.parquet` from the results of a run, and return the files."""
+    origin = read_provenance(folder).model_dump(mode="json")
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for record in read_records(folder):
+        line = record.model_dump(mode="json")
+        rows.setdefault(line.pop("record"), []).append(_flat(line))
+    target = folder / TABLES
+    target.mkdir(exist_ok=True)
+    files = []
+    for kind, lines in rows.items():
+        table = pa.Table.from_pylist(lines)
+        known = {f"hydrograph.{key}": json.dumps(value) for key, value in origin.items()}
+        file = target / f"{kind}.parquet"
+        pq.write_table(table.replace_schema_metadata(known), file, compression="zstd")
+        files.append(file)
+    return files
+
+
+def _flat(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row: the parts of the key are columns, mappings are JSON.
+
+    >>> _flat({"key": {"test": "a", "settings": {"n": 1}}, "right": 2})
+    {'test': 'a', 'settings': '{"n": 1}', 'right': 2}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in line.items():
+        if name == "key":
+            flat |= _flat(value)
+        else:
+            flat[name] = json.dumps(value) if isinstance(value, Mapping) else value
+    return flat
+
+
+def label_run(record: PlayedRun) -> str:
+    """Return a run of an engine in words: test, settings, engine, query, and the repetition where it is not the first.
+
+    >>> label_run(PlayedRun(test="load", engine="cqels", repetition=1, settings={"rate": 9}, questions={}, streams={}))
+    'load, rate 9, cqels, repetition 2'
+    """
+    parts = [record.test, *(f"{key} {value}" for key, value in record.settings.items()), record.engine]
+    if len(record.questions) == 1:
+        parts.append(next(iter(record.questions)))
+    elif record.questions:
+        parts.append(f"{len(record.questions)} queries")
+    if record.repetition:
+        parts.append(f"repetition {record.repetition + 1}")
+    return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""A run in a few lines: a row for each engine and test, and the line of the gauge."""
+"""Summary of a run in a few lines: one for each engine and test, and the last line of `make bench-papers`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from hydrograph_gauge.engines.verdict import Verdict
-from hydrograph_gauge.results import Absent, Excluded, Functional, Held, Outcome, Window, read
+from hydrograph_gauge.engines.outcome import Verdict
+from hydrograph_gauge.run_records import (
+    ExclusionRecord,
+    FunctionalRecord,
+    MaxRateRecord,
+    MissingEngineRecord,
+    OutcomeRecord,
+    WindowRecord,
+    read_records,
+)
 
 
 @dataclass(slots=True)
-class Tally:
+class WindowTally:
     """Queries and windows, counted."""
 
     queries: int = 0
@@ -31,15 +39,15 @@ class Tally:
         return float(self.precision / self.windows), float(self.recall / self.windows)
 
 
-def tally(folders: Iterable[Path], engine: str | None = None) -> dict[tuple[str, str], Tally]:
+def tally_windows(folders: Iterable[Path], engine: str | None = None) -> dict[tuple[str, str], WindowTally]:
     """Return the counts by test and engine."""
-    found: dict[tuple[str, str], Tally] = {}
+    found: dict[tuple[str, str], WindowTally] = {}
     for folder in folders:
-        for record in read(folder):
-            if not isinstance(record, Outcome | Window) or engine not in (None, record.key.engine):
+        for record in read_records(folder):
+            if not isinstance(record, OutcomeRecord | WindowRecord) or engine not in (None, record.key.engine):
                 continue
-            one = found.setdefault((record.key.test, record.key.engine), Tally(verdicts=Counter()))
-            if isinstance(record, Outcome):
+            one = found.setdefault((record.key.test, record.key.engine), WindowTally(verdicts=Counter()))
+            if isinstance(record, OutcomeRecord):
                 one.queries += 1
                 assert one.verdicts is not None
                 one.verdicts[record.verdict] += 1
@@ -51,9 +59,9 @@ def tally(folders: Iterable[Path], engine: str | None = None) -> dict[tuple[str,
     return found
 
 
-def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
+def format_summary(folders: Sequence[Path]) -> Iterator[str]:
     """Yield a line for each test and engine."""
-    asked = tally(folders)
+    asked = tally_windows(folders)
     for (test, engine), one in asked.items():
         precision, recall = one.means
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in (one.verdicts or {}).items())
@@ -64,19 +72,19 @@ def summary_lines(folders: Sequence[Path]) -> Iterator[str]:
     yield from _origins(folders)
     passed: dict[str, Counter[bool | None]] = {}
     for folder in folders:
-        for record in read(folder):
-            if isinstance(record, Functional):
+        for record in read_records(folder):
+            if isinstance(record, FunctionalRecord):
                 passed.setdefault(record.engine, Counter())[record.passed] += 1
     for engine, counts in passed.items():
-        unable = f", {counts[None]} that it can not be asked" if counts[None] else ""
+        unable = f", {counts[None]} not supported" if counts[None] else ""
         yield f"functional suite, {engine}: {counts[True]} passed, {counts[False]} failed{unable}"
     for folder in folders:
-        for record in read(folder):
-            if isinstance(record, Held):
+        for record in read_records(folder):
+            if isinstance(record, MaxRateRecord):
                 yield _held_line(record)
-            elif isinstance(record, Excluded):
+            elif isinstance(record, ExclusionRecord):
                 yield f"{record.test}: {record.query} excluded: {record.why}"
-            elif isinstance(record, Absent) and (record.test, record.engine) not in asked:
+            elif isinstance(record, MissingEngineRecord) and (record.test, record.engine) not in asked:
                 yield f"{record.test}, {record.engine}: left out: {record.why}"
 
 
@@ -84,8 +92,8 @@ def _origins(folders: Sequence[Path]) -> Iterator[str]:
     """Yield the t0 that was found for each engine, and its queries."""
     queries: dict[tuple[str, str, int], list[str]] = {}
     for folder in folders:
-        for record in read(folder):
-            if isinstance(record, Outcome) and record.t0 is not None:
+        for record in read_records(folder):
+            if isinstance(record, OutcomeRecord) and record.t0 is not None:
                 names = queries.setdefault((record.key.test, record.key.engine, record.t0), [])
                 if record.key.query not in names:
                     names.append(record.key.query)
@@ -93,7 +101,7 @@ def _origins(folders: Sequence[Path]) -> Iterator[str]:
         yield f"{test}, {engine}: t0 {t0} ms fits best for {', '.join(names)}"
 
 
-def _held_line(held: Held) -> str:
+def _held_line(held: MaxRateRecord) -> str:
     """Return the highest rate that was held, and what was wrong at the next one."""
     settings = "".join(f", {name} {value}" for name, value in held.key.settings.items())
     above = min((rate for rate, holds in held.tried if not holds), default=None)
@@ -101,11 +109,11 @@ def _held_line(held: Held) -> str:
     return f"{held.key.test}{settings}, {held.key.engine}, {held.key.query}: {held.rate:,.0f} {held.unit} held, {more}"
 
 
-def gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:
+def summarize_gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:
     """Return the line of the gauge for an engine, and whether all it said is right."""
-    total = Tally()
+    total = WindowTally()
     ok = True
-    for one in tally(folders, engine).values():
+    for one in tally_windows(folders, engine).values():
         total.queries += one.queries
         total.windows += one.windows
         total.non_empty += one.non_empty
@@ -121,9 +129,9 @@ def gauge(folders: Sequence[Path], engine: str) -> tuple[str, bool]:
     return line, ok and exact
 
 
-def silent(folders: Sequence[Path], tests: Collection[str]) -> Iterator[tuple[str, str]]:
+def find_empty_queries(folders: Sequence[Path], tests: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the queries of tests that expect no row in any window."""
     for folder in folders:
-        for record in read(folder):
-            if isinstance(record, Outcome) and record.key.test in tests and not record.non_empty:
+        for record in read_records(folder):
+            if isinstance(record, OutcomeRecord) and record.key.test in tests and not record.non_empty:
                 yield record.key.test, record.key.query

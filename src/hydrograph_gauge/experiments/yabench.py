@@ -1,6 +1,6 @@
 """YABench's own files: test directories with `config.json`, and what its runner left in their `results`.
 
-A directory holds `config.json`, `engine.query` and `oracle.query`; its tests override what stands at the top, and
+A directory holds `config.json`, `engine.query` and `oracle.query`; its tests override the settings at the top, and
 `vars` fill the texts. The runner writes SG_ (the stream), QR_ (what the engine said), P_ (resources) and ORACLE_ (its
 own verdicts) for each test, with the number of the run behind the name if there are several.
 """
@@ -24,12 +24,28 @@ from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_FLOAT
 from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.outcome import AnswerBlock
 from hydrograph_gauge.engines.resources import PERIOD, Sample
-from hydrograph_gauge.experiments.model import Experiment, Test, experiment_of
-from hydrograph_gauge.judge.blocks import Block
+from hydrograph_gauge.engines.session import SessionResult
+from hydrograph_gauge.experiments.data import prepare_data, read_elements
+from hydrograph_gauge.experiments.expected_reports import compute_expected
+from hydrograph_gauge.experiments.judge_run import judge_run
+from hydrograph_gauge.experiments.model import Experiment, ExperimentTest, WorldTable, parse_experiment
+from hydrograph_gauge.experiments.options import Progress, RunOptions, ignore_progress
+from hydrograph_gauge.experiments.provenance import start_run
+from hydrograph_gauge.experiments.run_folder import (
+    JudgeSettings,
+    PlayedQuery,
+    PlayedRun,
+    ResultsFile,
+    read_played,
+    write_played,
+    write_tables,
+)
 from hydrograph_gauge.oracle.dataset import Row
-from hydrograph_gauge.results import Key, Window
-from hydrograph_gauge.worlds.settings import milliseconds
+from hydrograph_gauge.player import Handed
+from hydrograph_gauge.run_records import Key, OutcomeRecord, Record, WindowRecord
+from hydrograph_gauge.worlds.settings import parse_length
 
 CONFIG = "config.json"
 _HOLE = re.compile(r"\$\{([A-Za-z_]+)\}")
@@ -67,7 +83,7 @@ class YabenchTest:
     stream: str
 
 
-def read_directory(folder: Path, given: Mapping[str, str] | None = None) -> list[YabenchTest]:
+def read_yabench_tests(folder: Path, given: Mapping[str, str] | None = None) -> list[YabenchTest]:
     """Return the tests of a directory, or raise DataError; `given` overrides keys and vars of all of them."""
     config = _json(folder / CONFIG)
     _check(config, folder)
@@ -112,7 +128,7 @@ def _windowed(query: ContinuousQuery, stream: Iri, given: Mapping[str, Any]) -> 
     """Return a plain query as one over a window of the stream."""
     if missing := [name for name in ("WSIZE", "WSLIDE") if name not in given]:
         raise DataError(f"no {missing[0]} in the vars of {CONFIG}")
-    size, slide = (milliseconds(str(given[name])) for name in ("WSIZE", "WSLIDE"))
+    size, slide = (parse_length(str(given[name])) for name in ("WSIZE", "WSLIDE"))
     assert isinstance(size, int)
     assert isinstance(slide, int)
     return replace(query, windows=(NamedWindow(None, stream, TimeWindow(size, slide)),))
@@ -143,7 +159,7 @@ def _text(file: Path) -> str:
 
 
 def _value(text: str) -> Any:
-    """Return what a text of -D says in JSON, or the text itself.
+    """Return the value of a text of -D in JSON, or the text itself.
 
     >>> _value("50"), _value("false"), _value("30s")
     (50, False, '30s')
@@ -177,8 +193,8 @@ def read_yabench(folder: Path, given: Sequence[str] = (), *, only: Sequence[str]
     plain = [text for text in given if text.partition("=")[0] in _PLAIN]
     changed = dict(text.partition("=")[::2] for text in given if text not in plain)
     asked = next((text.partition("=")[2].split(",") for text in reversed(plain) if text.startswith("engines=")), None)
-    engines = Test.model_fields["engines"].default if asked is None else asked
-    for test in read_directory(folder, changed):
+    engines = ExperimentTest.model_fields["engines"].default if asked is None else asked
+    for test in read_yabench_tests(folder, changed):
         config = test.config
         raw["test"].append(
             {
@@ -191,15 +207,15 @@ def read_yabench(folder: Path, given: Sequence[str] = (), *, only: Sequence[str]
                     "engine_texts": {e: {"query": test.engine_query} for e in engines if _reads(e, test.engine_query)},
                 },
                 "play": {"pace": "event-time"},
-                "oracle": {"profile": profile_named(config), "gracious": is_gracious(config)},
+                "oracle": {"profile": choose_policy_profile(config), "gracious": is_gracious(config)},
             }
         )
-    return experiment_of(folder.name, raw, plain, only=only)
+    return parse_experiment(folder.name, raw, plain, only=only)
 
 
 def _reads(engine: str, text: str) -> bool:
     """Tell whether an engine reads the language of a text; Hydrograph reads all of them."""
-    found = registry.engine(engine)
+    found = registry.get_engine(engine)
     return found.name.startswith("hydrograph") or (found.words is None and found.dialect == dialect_of(text).name)
 
 
@@ -215,7 +231,7 @@ def is_single(config: Mapping[str, Any]) -> bool:
 
 def is_eager(config: Mapping[str, Any]) -> bool:
     """Return whether an engine is expected to answer whenever the content changes, whatever it is called."""
-    return profile_named(config) == _PROFILES[_EAGER]
+    return choose_policy_profile(config) == _PROFILES[_EAGER]
 
 
 def _world(config: Mapping[str, Any], test: YabenchTest, folder: Path) -> dict[str, Any]:
@@ -225,25 +241,25 @@ def _world(config: Mapping[str, Any], test: YabenchTest, folder: Path) -> dict[s
     return {"name": "sensors", "settings": {"static": False, "faithful": True, **settings}}
 
 
-def profile_named(config: Mapping[str, Any]) -> str:
-    """Return the habits that the reports of a test are expected by."""
+def choose_policy_profile(config: Mapping[str, Any]) -> str:
+    """Return the profile of the expected reports of a test."""
     policy = config.get("vars", {}).get("WPOLICY", "onwindowclose")
     if policy not in _PROFILES:
         raise UsageError(f"{CONFIG}: expected WPOLICY to be one of {', '.join(_PROFILES)}, got {policy!r}")
     return _PROFILES[policy]
 
 
-def read_answers_file(file: Path) -> tuple[tuple[str, ...], list[Block]]:
+def read_yabench_answers(file: Path) -> tuple[tuple[str, ...], list[AnswerBlock]]:
     """Return the variables and the answers of a QR_ file; times count from the start that its first line tells."""
     lines = file.read_text("utf-8").splitlines()
     if not lines or not lines[0].strip().isdigit():
         raise DataError(f"{file}, line 1: expected the time of the start in milliseconds")
     start = int(lines[0])
     variables: tuple[str, ...] = tuple(lines[1].split("\t")) if len(lines) > 1 else ()
-    blocks: list[Block] = []
+    blocks: list[AnswerBlock] = []
     for number, line in enumerate(lines[2:], start=3):
         if line.strip().isdigit() and "\t" not in line and len(line.strip()) == len(lines[0].strip()):
-            blocks.append(Block(float(int(line) - start), Counter()))
+            blocks.append(AnswerBlock(float(int(line) - start), Counter()))
         elif line:
             row = _row(line, file, number)
             if not blocks or len(row) != len(variables):
@@ -281,7 +297,7 @@ def _term(text: str) -> Term | None:
     return Iri(text) if "://" in text else Literal(text)
 
 
-def read_performance(file: Path) -> tuple[str, list[Sample]]:
+def read_yabench_samples(file: Path) -> tuple[str, list[Sample]]:
     """Return the engine's name and its resources from a P_ file: a row each half second."""
     lines = file.read_text("utf-8").splitlines()
     samples: list[Sample] = []
@@ -295,7 +311,7 @@ def read_performance(file: Path) -> tuple[str, list[Sample]]:
     return lines[0].strip() if lines else "", samples
 
 
-def read_verdicts(file: Path, key: Key) -> Iterator[Window]:
+def read_yabench_verdicts(file: Path, key: Key) -> Iterator[WindowRecord]:
     """Yield the verdicts of an ORACLE_ file."""
     with file.open(encoding="utf-8", newline="") as opened:
         for number, row in enumerate(csv.reader(opened), start=1):
@@ -304,7 +320,7 @@ def read_verdicts(file: Path, key: Key) -> Iterator[Window]:
             if len(row) != _ORACLE_COLUMNS:
                 raise DataError(f"{file}, line {number}: expected {_ORACLE_COLUMNS} values, got {len(row)}")
             precision, recall, actual, expected, triples, start, end, delay = map(float, row)
-            yield Window(
+            yield WindowRecord(
                 key=key,
                 t=int(end),
                 open=int(start),
@@ -316,3 +332,101 @@ def read_verdicts(file: Path, key: Key) -> Iterator[Window]:
                 recall=recall,
                 delay=delay,
             )
+
+
+QUERY = "query"
+YABENCH_ORACLE = "YABench's oracle"
+
+
+def import_yabench(directory: Path, folder: Path, progress: Progress = ignore_progress) -> int:
+    """Judge what YABench's runner left in a directory, write it to a folder, and return the number of its runs."""
+    experiment = read_yabench(directory)
+    start_run(experiment, folder)
+    written = ResultsFile(folder)
+    written.file.unlink(missing_ok=True)
+    number = 0
+    for test in read_yabench_tests(directory):
+        if is_eager(test.config) and is_single(test.config):
+            progress(f"{test.name}: singleresult is true, but rows are matched wherever they come, as if it were false")
+        for repetition, suffix in enumerate(_runs(directory / "results", test.name)):
+            progress(f"{test.name}, run {repetition}")
+            written.add(_imported(directory / "results", test, suffix, repetition, folder))
+            number += 1
+    if not number:
+        names = ", ".join(test.name for test in read_yabench_tests(directory))
+        raise DataError(f"{directory / 'results'}: expected a file QR_ for a test ({names}), found none")
+    write_tables(folder)
+    return number
+
+
+def _runs(results: Path, name: str) -> list[str]:
+    """Return the suffixes of the file names of each run."""
+    pattern = re.compile(rf"QR_{re.escape(name)}([_-]?[0-9]*)")
+    found = [match[1] for file in sorted(results.glob("QR_*")) if (match := pattern.fullmatch(file.name))]
+    return sorted(found, key=lambda suffix: int(suffix.strip("_-") or 0))
+
+
+def _imported(results: Path, test: YabenchTest, suffix: str, repetition: int, folder: Path) -> Iterator[Record]:
+    stream = next((f for f in (results / f"SG_{test.name}{suffix}", results / f"SG_{test.name}") if f.exists()), None)
+    if stream is None:
+        raise DataError(f"{results}: expected the stream SG_{test.name}, found none")
+    data = prepare_data(
+        WorldTable(streams={test.stream: str(stream)}, format="yabench"),
+        0,
+        RunOptions().data_folder(folder),
+        RunOptions().progress,
+    )
+    variables, blocks = read_yabench_answers(results / f"QR_{test.name}{suffix}")
+    performance = results / f"P_{test.name}{suffix}"
+    name, samples = read_yabench_samples(performance) if performance.exists() else ("", [])
+    engine = str(test.config.get("enginename") or name or "engine")
+    (recorded,) = data.streams.values()
+    played = read_elements(test.stream, recorded.location)
+    first = played[0].t if played else 0
+    record = PlayedRun(
+        test=test.name,
+        engine=engine,
+        repetition=repetition,
+        questions={QUERY: PlayedQuery(asked=test.engine_query, text=test.oracle_query, variables=variables)},
+        streams={test.stream: recorded.location},
+        first=0,
+        speed=1.0,
+        judging=JudgeSettings(
+            profile=choose_policy_profile(test.config),
+            time="handed",  # its wrappers feed engines by the clock, whatever these are called
+            gracious=is_gracious(test.config),
+            eager=is_eager(test.config),
+        ),
+        seconds=max([block.at for block in blocks] + [(e.t - first) for e in played[-1:]], default=0.0) / 1000,
+        elements=len(played),
+        triples=sum(len(element.triples) for element in played),
+        executions={QUERY: len(blocks)},
+    )
+    handed = [Handed(Iri(test.stream), element, element.t, element.t) for element in played]
+    place = write_played(folder, record, SessionResult(blocks={QUERY: blocks}, handed=handed, samples=samples))
+    for each in judge_run(place, compute_expected(folder, place, read_played(place), RunOptions())):
+        # As in YABench: no window opens before the stream.
+        before = isinstance(each, WindowRecord) and each.open is not None and each.open < 0
+        yield each.model_copy(update={"open": 0}) if before else each
+    verdicts = results / f"ORACLE_{test.name}{suffix}"
+    if verdicts.exists():
+        key = Key(test=test.name, engine=f"{engine}, {YABENCH_ORACLE}", query=QUERY, repetition=repetition)
+        windows = list(read_yabench_verdicts(verdicts, key))
+        yield from windows
+        yield _outcome(key, windows)
+
+
+def _outcome(key: Key, windows: list[WindowRecord]) -> OutcomeRecord:
+    number = len(windows) or 1
+    right = sum(window.precision == window.recall == 1 for window in windows)
+    return OutcomeRecord(
+        key=key,
+        verdict="ok" if right == len(windows) else "wrong",
+        phase="execution",
+        windows=len(windows),
+        non_empty=sum(window.expected > 0 for window in windows),
+        right=right,
+        precision=sum(window.precision for window in windows) / number,
+        recall=sum(window.recall for window in windows) / number,
+        output=sum(window.actual for window in windows),
+    )

@@ -20,7 +20,7 @@ from hydrograph.errors import RunError
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.step.records import ResultUnit
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.static import Given
+from hydrograph.streams.static_graphs import Given
 from hydrograph.temporal import Instant
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines.outcome import Verdict

@@ -21,7 +21,7 @@ from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph_gauge.measure.load import QUERIES, STREAM, make_slices
 
 _RATE = 10_000

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from hydrograph.rdf.encoding import encode_text, salt_of
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
-from hydrograph.streams.columns import encoded
 from hydrograph.streams.formats.parquet import write_spark
 from hydrograph.streams.schema import TRIPLES
+from hydrograph.streams.spark_encoding import encode_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -97,7 +97,7 @@ def triples(spark: SparkSession, rows: int) -> DataFrame:
 
 def write_parquet(spark: SparkSession, rows: int, target: Path) -> None:
     """Write the stream in the encoded schema, as `hydrograph convert` does."""
-    write_spark(encoded(triples(spark, rows), "t", "seq"), target, salt=salt_of(STREAM))
+    write_spark(encode_columns(triples(spark, rows), "t", "seq"), target, salt=salt_of(STREAM))
 
 
 def write_text(spark: SparkSession, rows: int, target: Path) -> None:

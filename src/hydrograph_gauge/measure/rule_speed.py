@@ -24,7 +24,7 @@ from hydrograph.runtime.replay.run import Options, Run
 from hydrograph.runtime.reports import ReportDigest
 from hydrograph.runtime.session import spark_session
 from hydrograph.streams.sources import RecordedStream, open_stream
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import RSPQL
 from hydrograph_gauge.engines.resources import cpu_seconds
 from hydrograph_gauge.measure import replay_stream

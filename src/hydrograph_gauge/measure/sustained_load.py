@@ -39,10 +39,10 @@ from hydrograph_gauge.experiments.data import open_recorded
 from hydrograph_gauge.judge.row_compare import score_texts
 from hydrograph_gauge.measure.latency import LatencyFigures, step_times
 from hydrograph_gauge.measure.load import QUERIES, RANGE, SLICE, STEP, STREAM, make_slices, make_static
-from hydrograph_gauge.oracle.dataset import RowText
 from hydrograph_gauge.oracle.evaluate_many import OracleQuery
 from hydrograph_gauge.oracle.job import RecordedInput, plan_tasks, read_reports, run_local
 from hydrograph_gauge.player import WallClock, pace
+from hydrograph_gauge.run_records import RowText
 
 _MINUTE = 60_000
 _SETTLED = 300.0

@@ -10,17 +10,18 @@ import pytest
 from click.testing import CliRunner
 
 from hydrograph_gauge.experiments.__main__ import main
-from hydrograph_gauge.experiments.lag import grows, highest, why_not
+from hydrograph_gauge.experiments.max_rate import explain_failure
 from hydrograph_gauge.experiments.model import read_experiment
-from hydrograph_gauge.experiments.summary import gauge, silent
-from hydrograph_gauge.results import Key, Outcome, Window, line_of, read
+from hydrograph_gauge.experiments.summary import find_empty_queries, summarize_gauge
+from hydrograph_gauge.measure.max_rate import find_max_rate, is_growing
+from hydrograph_gauge.run_records import Key, OutcomeRecord, WindowRecord, line_of, read_records
 
 
 @pytest.fixture(scope="module", autouse=True)
 def commit() -> Iterator[pytest.MonkeyPatch]:
     """Sources of one commit, whatever happens to the clone meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hydrograph_gauge.experiments.provenance._commit", lambda: "one")
+        patch.setattr("hydrograph_gauge.experiments.provenance.source_commit", lambda: "one")
         yield patch
 
 
@@ -43,13 +44,13 @@ def test_one_thing_wrong_is_not_right(ran: tuple[Path, str, int], tmp_path: Path
     shutil.copytree(ran[0], folder)
     changed = False
     with (folder / "results.jsonl").open("w") as out:
-        for record in read(ran[0]):
+        for record in read_records(ran[0]):
             written = record
-            if not changed and isinstance(record, Outcome if what == "verdict" else Window):
+            if not changed and isinstance(record, OutcomeRecord if what == "verdict" else WindowRecord):
                 value: object = "timeout" if what == "verdict" else 0.999
                 written, changed = record.model_copy(update={what: value}), True
             out.write(line_of(written))
-    line, right = gauge([folder], "hydrograph")
+    line, right = summarize_gauge([folder], "hydrograph")
     assert not right
     assert ("precision 1," in line) == (what != "precision")
     done = CliRunner().invoke(main, ["papers-small", "-o", str(folder)])  # what is there is not run again
@@ -57,16 +58,16 @@ def test_one_thing_wrong_is_not_right(ran: tuple[Path, str, int], tmp_path: Path
     assert done.output.splitlines()[-1] == line
 
 
-def test_what_other_sources_answered_is_asked_anew(
+def test_answers_of_another_commit_are_discarded(
     ran: tuple[Path, str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
     shutil.copytree(ran[0], folder)
     wrong = (folder / "results.jsonl").read_text().replace('"verdict":"ok"', '"verdict":"timeout"')
     (folder / "results.jsonl").write_text(wrong)
-    monkeypatch.setattr("hydrograph_gauge.experiments.provenance._commit", lambda: "another")
+    monkeypatch.setattr("hydrograph_gauge.experiments.provenance.source_commit", lambda: "another")
     done = CliRunner().invoke(main, ["papers-small", "-o", str(folder), "--test", "functional 1"])
-    assert "held answers of other sources (one): all is asked anew, in the same worlds" in done.output
+    assert "had answers of another commit (one): all is run again, over the same data" in done.output
     line = done.output.splitlines()[-1]
     assert line.startswith("gauge: 1 queries, ")
     assert line.endswith("precision 1, recall 1")
@@ -76,7 +77,7 @@ def test_what_other_sources_answered_is_asked_anew(
 
 def test_nothing_judged_is_not_right(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text("")
-    assert gauge([tmp_path], "hydrograph") == (
+    assert summarize_gauge([tmp_path], "hydrograph") == (
         "gauge: 0 queries, 0 windows, 0 non-empty, precision 0, recall 0",
         False,
     )
@@ -84,23 +85,23 @@ def test_nothing_judged_is_not_right(tmp_path: Path) -> None:
 
 def test_queries_without_answers_are_named(ran: tuple[Path, str, int], tmp_path: Path) -> None:
     with (tmp_path / "results.jsonl").open("w") as out:
-        for record in read(ran[0]):
-            empty = isinstance(record, Outcome) and record.key.query == "hot"
+        for record in read_records(ran[0]):
+            empty = isinstance(record, OutcomeRecord) and record.key.query == "hot"
             out.write(line_of(record.model_copy(update={"non_empty": 0}) if empty else record))
-    assert list(silent([tmp_path], {"rooms"})) == [("rooms", "hot")]
-    assert list(silent([tmp_path], {"functional 1"})) == []
+    assert list(find_empty_queries([tmp_path], {"rooms"})) == [("rooms", "hot")]
+    assert list(find_empty_queries([tmp_path], {"functional 1"})) == []
 
 
 def test_a_query_without_answers_makes_the_gauge_fail(ran: tuple[Path, str, int], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(ran[0], folder)
     with (folder / "results.jsonl").open("w") as out:
-        for record in read(ran[0]):
-            empty = isinstance(record, Outcome) and record.key.query == "hot"
+        for record in read_records(ran[0]):
+            empty = isinstance(record, OutcomeRecord) and record.key.query == "hot"
             out.write(line_of(record.model_copy(update={"non_empty": 0}) if empty else record))
     done = CliRunner().invoke(main, ["papers-small", "-o", str(folder)])
     assert done.exit_code == 1
-    assert "rooms: no window of hot has an answer, so that nothing was checked" in done.output.splitlines()
+    assert "rooms: no window of hot has an answer, so nothing was checked" in done.output.splitlines()
 
 
 def test_all_workloads_whose_queries_must_have_answers_say_so() -> None:
@@ -111,13 +112,13 @@ def test_all_workloads_whose_queries_must_have_answers_say_so() -> None:
 
 
 def test_the_highest_rate_is_found_between_bounds() -> None:
-    rate, tried = highest(lambda rate: "" if rate <= 700 else "wrong", 10, 100_000)
+    rate, tried = find_max_rate(lambda rate: "" if rate <= 700 else "wrong", 10, 100_000)
     assert 630 < rate <= 700
     assert tried[:2] == ((10, ""), (100_000, "wrong"))
     assert len(tried) < 12
-    assert highest(lambda _: "wrong", 10, 100)[0] == 0
-    assert highest(lambda _: "", 10, 100)[0] == 100
-    assert not grows([])
+    assert find_max_rate(lambda _: "wrong", 10, 100)[0] == 0
+    assert find_max_rate(lambda _: "", 10, 100)[0] == 100
+    assert not is_growing([])
 
 
 GROWING = [10.0, 200, 400, 600, 800, 1000]
@@ -140,5 +141,5 @@ def test_an_engine_that_does_not_keep_up_holds_no_rate(
     changed: dict[str, object], delays: list[float], late: list[float], why: str
 ) -> None:
     key = Key(test="t", engine="e", query="q")
-    outcome = Outcome(key=key, verdict="ok", phase="execution", windows=6, non_empty=6)
-    assert why_not(outcome.model_copy(update=changed), delays, late, 10_000) == why
+    outcome = OutcomeRecord(key=key, verdict="ok", phase="execution", windows=6, non_empty=6)
+    assert explain_failure(outcome.model_copy(update=changed), delays, late, 10_000) == why

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hydrograph.errors import UsageError
-from hydrograph_gauge.experiments.model import Experiment, experiment_of, read_experiment, shipped
+from hydrograph_gauge.experiments.model import Experiment, list_shipped, parse_experiment, read_experiment
 
 RAW = {
     "title": "T",
@@ -21,7 +21,7 @@ RAW = {
 
 
 def read(*given: str, only: tuple[str, ...] = ()) -> Experiment:
-    return experiment_of("e", RAW, given, only=only)
+    return parse_experiment("e", RAW, given, only=only)
 
 
 def test_a_sweep_makes_a_test_for_each_value_and_parameters_are_filled_in() -> None:
@@ -65,7 +65,7 @@ def test_the_command_line_overrides_parameters_sweeps_and_settings() -> None:
 )
 def test_what_is_not_known_is_refused_by_its_name(change: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        experiment_of("e", {**RAW, **change})
+        parse_experiment("e", {**RAW, **change})
 
 
 def test_wrong_overrides_and_tests_are_refused() -> None:
@@ -81,7 +81,7 @@ def test_wrong_overrides_and_tests_are_refused() -> None:
 
 def test_a_test_that_needs_another_brings_it_along() -> None:
     raw = {"test": [{"name": "right"}, {"name": "fast", "only_right": "right"}, {"name": "other"}]}
-    assert [test.name for test in experiment_of("e", raw, only=["fast"]).tests] == ["right", "fast"]
+    assert [test.name for test in parse_experiment("e", raw, only=["fast"]).tests] == ["right", "fast"]
 
 
 def test_paths_start_from_the_file(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_paths_start_from_the_file(tmp_path: Path) -> None:
     assert test.queries.files == (tmp_path / "q.rq",)
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", list_shipped())
 def test_every_experiment_that_is_shipped_can_be_read(name: str) -> None:
     found = read_experiment(name)
     assert found.tests

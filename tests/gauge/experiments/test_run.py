@@ -1,4 +1,4 @@
-"""Running experiments: steps leave files, runs that were broken off go on, and what is wrong is said."""
+"""Running experiments: steps write files, interrupted runs are resumed, and errors are named."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ import pyarrow.parquet as pq
 import pytest
 
 from hydrograph.errors import DataError, UsageError
-from hydrograph_gauge.experiments.data import prepare
+from hydrograph_gauge.experiments.data import prepare_data
 from hydrograph_gauge.experiments.model import read_experiment
-from hydrograph_gauge.experiments.options import Options
-from hydrograph_gauge.experiments.provenance import begin
-from hydrograph_gauge.experiments.rejudge import compare_run, oracle_run
-from hydrograph_gauge.experiments.run import play_experiment, run_experiment
-from hydrograph_gauge.experiments.run_folder import played_folders, read_record
-from hydrograph_gauge.experiments.summary import gauge, summary_lines
+from hydrograph_gauge.experiments.options import RunOptions
+from hydrograph_gauge.experiments.provenance import start_run
+from hydrograph_gauge.experiments.run import compute_run_expected, play_experiment, rejudge_run, run_experiment
+from hydrograph_gauge.experiments.run_folder import list_played, read_played
+from hydrograph_gauge.experiments.summary import format_summary, summarize_gauge
 from hydrograph_gauge.functional.cases import CASES
-from hydrograph_gauge.results import (
-    Absent,
-    Excluded,
-    Functional,
-    Held,
-    Mismatch,
-    Outcome,
-    QueryFacts,
+from hydrograph_gauge.run_records import (
+    ExclusionRecord,
+    FunctionalRecord,
+    MaxRateRecord,
+    MismatchRecord,
+    MissingEngineRecord,
+    OutcomeRecord,
+    QueryRecord,
     Record,
-    Window,
-    read,
-    read_origin,
+    WindowRecord,
+    read_provenance,
+    read_records,
 )
 
 STREAM = "".join(f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
@@ -70,7 +69,7 @@ DEAF = "import sys\nfor line in sys.stdin:\n    pass\n"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run; nobody changes it."""
+    """Return the folder of a run that no test changes."""
     file = prepared(tmp_path_factory.mktemp("whole"))
     run_experiment(read_experiment(str(file)), file.parent / "run")
     return file.parent / "run"
@@ -89,13 +88,13 @@ def prepared(tmp_path: Path) -> Path:
     return place
 
 
-def outcomes(folder: Path) -> list[Outcome]:
-    return [record for record in read(folder) if isinstance(record, Outcome)]
+def outcomes(folder: Path) -> list[OutcomeRecord]:
+    return [record for record in read_records(folder) if isinstance(record, OutcomeRecord)]
 
 
 def kinds(folder: Path) -> dict[type[Record], int]:
     found: dict[type[Record], int] = {}
-    for record in read(folder):
+    for record in read_records(folder):
         found[type(record)] = found.get(type(record), 0) + 1
     return found
 
@@ -109,8 +108,10 @@ def test_a_run_judges_every_window_and_speed_is_compared_only_where_answers_are_
         ("fast", "all", "ok", 5, 5),
         ("fast", "all", "ok", 5, 5),
     ]
-    assert [(each.query, each.why) for each in read(folder) if isinstance(each, Excluded)] == [("none", "no results")]
-    windows = [each for each in read(folder) if isinstance(each, Window)]
+    assert [(each.query, each.why) for each in read_records(folder) if isinstance(each, ExclusionRecord)] == [
+        ("none", "no results")
+    ]
+    windows = [each for each in read_records(folder) if isinstance(each, WindowRecord)]
     assert windows[0].model_dump(include={"t", "open", "close", "content", "expected", "actual"}) == {
         "t": 2000, "open": 0, "close": 2000, "content": 4, "expected": 4, "actual": 4,
     }  # fmt: skip
@@ -119,12 +120,12 @@ def test_a_run_judges_every_window_and_speed_is_compared_only_where_answers_are_
     assert {each.static for each in found} == {1}
     assert found[-1].executions_rate is not None
     assert found[-1].executions == 5
-    assert {each.query for each in read(folder) if isinstance(each, QueryFacts)} == {"all", "none"}
-    assert (read_origin(folder).seed, read_origin(folder).seeds) == (5, {"right": 5, "fast": 5})
+    assert {each.query for each in read_records(folder) if isinstance(each, QueryRecord)} == {"all", "none"}
+    assert (read_provenance(folder).seed, read_provenance(folder).seeds) == (5, {"right": 5, "fast": 5})
     table = pq.read_table(folder / "tables" / "outcome.parquet")
     assert table.num_rows == 4
     assert json.loads(table.schema.metadata[b"hydrograph.seed"]) == 5
-    line, ok = gauge([folder], "oxigraph")
+    line, ok = summarize_gauge([folder], "oxigraph")
     assert line == "gauge: 4 queries, 20 windows, 15 non-empty, precision 1, recall 1"
     assert ok
 
@@ -137,7 +138,7 @@ def test_what_is_in_the_results_is_not_run_again(whole: Path, tmp_path: Path, mo
     lines = text.splitlines(keepends=True)
     last = max(n for n, line in enumerate(lines) if b'"record":"outcome"' in line)
     (folder / "results.jsonl").write_bytes(b"".join(lines[:last]) + lines[last][:40])
-    monkeypatch.setattr("hydrograph_gauge.experiments.play.run", None)  # nothing is played again: it is there
+    monkeypatch.setattr("hydrograph_gauge.experiments.play.run_session", None)  # nothing is played again: it is there
     run_experiment(experiment, folder)
     assert (folder / "results.jsonl").read_bytes() == text
     monkeypatch.setattr("hydrograph_gauge.experiments.run.play", None)
@@ -150,32 +151,32 @@ def test_another_experiment_does_not_go_into_the_same_folder(whole: Path) -> Non
         run_experiment(read_experiment("rooms"), whole)
 
 
-def test_a_run_goes_on_with_more_engines_but_not_over_other_data(file: Path, tmp_path: Path) -> None:
+def test_a_run_is_resumed_with_more_engines_but_not_over_other_data(file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    begin(read_experiment(str(file)), folder)
+    start_run(read_experiment(str(file)), folder)
     said: list[str] = []
-    begin(read_experiment(str(file), ["engines=oxigraph,hydrograph", "repetitions=3"]), folder, said.append)
+    start_run(read_experiment(str(file), ["engines=oxigraph,hydrograph", "repetitions=3"]), folder, said.append)
     assert not said
     file.write_text(TEXT.replace("[RANGE 2s]", "[RANGE 3s]"))
-    begin(read_experiment(str(file)), folder)  # nothing has been played yet
+    start_run(read_experiment(str(file)), folder)  # nothing has been played yet
     file.write_text(TEXT)
-    begin(read_experiment(str(file)), folder)
+    start_run(read_experiment(str(file)), folder)
     (folder / "played").mkdir()
     file.write_text(TEXT.replace("[RANGE 2s]", "[RANGE 3s]"))
     with pytest.raises(UsageError, match="holds test right with other settings: choose another folder"):
-        begin(read_experiment(str(file)), folder)
+        start_run(read_experiment(str(file)), folder)
     file.write_text(TEXT + '[[test]]\nname = "more"\n')
-    begin(read_experiment(str(file)), folder, said.append)
-    assert list(read_origin(folder).tests) == ["right", "fast", "more"]
+    start_run(read_experiment(str(file)), folder, said.append)
+    assert list(read_provenance(folder).tests) == ["right", "fast", "more"]
 
 
 def test_results_of_other_sources_are_not_taken_silently(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin(read_experiment(str(file)), tmp_path / "run")
-    monkeypatch.setattr("hydrograph_gauge.experiments.provenance._commit", lambda: "another")
+    start_run(read_experiment(str(file)), tmp_path / "run")
+    monkeypatch.setattr("hydrograph_gauge.experiments.provenance.source_commit", lambda: "another")
     said: list[str] = []
-    begin(read_experiment(str(file)), tmp_path / "run", said.append)
+    start_run(read_experiment(str(file)), tmp_path / "run", said.append)
     assert "what was played then is not played again" in said[0]
 
 
@@ -183,20 +184,20 @@ def test_each_step_runs_alone_on_the_files_of_a_run(file: Path) -> None:
     folder = file.parent / "run"
     assert play_experiment(read_experiment(str(file), only=["right"]), folder) == 1
     assert not (folder / "results.jsonl").exists()
-    (place,) = played_folders(folder)
-    record = read_record(place)
+    (place,) = list_played(folder)
+    record = read_played(place)
     assert (record.elements, record.triples, set(record.questions)) == (20, 20, {"all", "none"})
     assert pq.read_table(place / "handed.parquet").num_rows == 20
-    assert len(oracle_run(folder)) == 1
-    compare_run(folder, folder)
-    assert kinds(folder)[Outcome] == 2
+    assert len(compute_run_expected(folder)) == 1
+    rejudge_run(folder, folder)
+    assert kinds(folder)[OutcomeRecord] == 2
     again = file.parent / "again"
-    compare_run(folder, again, profile="csparql")
-    assert read_origin(again).settings == {"profile": "csparql"}
-    # An engine with the habits of C-SPARQL would be silent nowhere here, so all is as before.
+    rejudge_run(folder, again, profile="csparql")
+    assert read_provenance(again).settings == {"profile": "csparql"}
+    # An engine with the profile of C-SPARQL would report every window here, so the verdicts are the same.
     assert [each.verdict for each in outcomes(again)] == ["ok", "ok"]
     wrong = file.parent / "wrong"
-    compare_run(folder, wrong, profile="cqels")
+    rejudge_run(folder, wrong, profile="cqels")
     assert [each.verdict for each in outcomes(wrong)] == ["wrong", "ok"]  # of nothing, nothing is wrong
 
 
@@ -208,8 +209,8 @@ def test_engines_that_fail_are_part_of_the_result(file: Path) -> None:
     run_experiment(read_experiment(str(file), only=["right"]), folder)
     found = {(each.key.engine[:7], each.key.query): each.verdict for each in outcomes(folder)}
     assert found["oxigrap", "all"] == "ok"
-    assert kinds(folder)[Mismatch] == 4
-    assert any("program" in line for line in summary_lines([folder]))
+    assert kinds(folder)[MismatchRecord] == 4
+    assert any("program" in line for line in format_summary([folder]))
     assert found["program", "all"] == "timeout"
 
 
@@ -222,7 +223,7 @@ def test_an_engine_that_goes_by_the_clock_is_right_by_when_elements_were_handed_
     run_experiment(read_experiment(str(file), only=["right"]), file.parent / "run")
     (outcome,) = outcomes(file.parent / "run")
     assert outcome.verdict == "ok"
-    windows = [each for each in read(file.parent / "run") if isinstance(each, Window)]
+    windows = [each for each in read_records(file.parent / "run") if isinstance(each, WindowRecord)]
     assert [(window.expected, window.actual) for window in windows] == [(2, 2), (1, 1)]
 
 
@@ -238,7 +239,7 @@ def test_an_engine_and_the_oracle_may_each_be_asked_in_words_of_their_own(file: 
         run_experiment(read_experiment(str(file), only=["right"]), folder)
         found = next(each for each in outcomes(folder) if each.key.query == "all")
         assert (found.verdict, found.output) == (verdict, 7)
-    (facts, _) = [each for each in read(folder) if isinstance(each, QueryFacts)]
+    (facts, _) = [each for each in read_records(folder) if isinstance(each, QueryRecord)]
     assert inner in facts.texts["oxigraph"]
     file.write_text(f"{given}{engine.replace('.oxigraph]', '.oxygraph]')}[[test]]{tests}")
     with pytest.raises(UsageError, match="no engine named 'oxygraph'"):
@@ -253,55 +254,59 @@ def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) 
     folder = file.parent / "run"
     for _ in range(2):  # what was compared is not compared again
         run_experiment(read_experiment(str(file), only=["right"]), folder)
-        pairs = {(each.one, each.other) for each in read(folder) if isinstance(each, Mismatch)}
+        pairs = {(each.one, each.other) for each in read_records(folder) if isinstance(each, MismatchRecord)}
         assert pairs == {("oxigraph", "oxigraph-periodic"), ("oxigraph-periodic", "oxigraph")}
-        assert kinds(folder)[Mismatch] == 4
-    strict = {each.comparable for each in read(folder) if isinstance(each, Mismatch) and each.query == "all"}
+        assert kinds(folder)[MismatchRecord] == 4
+    strict = {
+        each.comparable for each in read_records(folder) if isinstance(each, MismatchRecord) and each.query == "all"
+    }
     assert strict == {False}
     file.write_text("comparable = 1.0\n" + file.read_text())
     lenient = file.parent / "lenient"
     play_experiment(read_experiment(str(file), only=["right"]), lenient)
-    compare_run(lenient, lenient)
-    assert {each.comparable for each in read(lenient) if isinstance(each, Mismatch) and each.query == "all"} == {True}
+    rejudge_run(lenient, lenient)
+    assert {
+        each.comparable for each in read_records(lenient) if isinstance(each, MismatchRecord) and each.query == "all"
+    } == {True}
 
 
-def test_an_engine_that_is_absent_is_left_out_aloud_and_excludes_no_query(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_engine_is_reported_and_excludes_no_query(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = f"cqels:{file.parent / 'gone'}"
-    monkeypatch.setattr("hydrograph_gauge.functional.suite.functional", lambda *_: [])
+    monkeypatch.setattr("hydrograph_gauge.functional.suite.run_suite", lambda *_: [])
     suite = '[[test]]\nname = "suite"\nmeasure = "functional"\n'
     file.write_text(TEXT.replace("ENGINE", gone) + suite)
     folder = file.parent / "run"
     said: list[str] = []
     for _ in range(2):
-        run_experiment(read_experiment(str(file)), folder, Options(say=said.append))
-        absent = [(each.test, each.engine) for each in read(folder) if isinstance(each, Absent)]
+        run_experiment(read_experiment(str(file)), folder, RunOptions(progress=said.append))
+        absent = [(each.test, each.engine) for each in read_records(folder) if isinstance(each, MissingEngineRecord)]
         assert sorted(absent) == [("fast", gone), ("right", gone), ("suite", gone)]
     assert [line for line in said if line.startswith(f"right: {gone} is left out: ")]
-    assert [(each.query, each.why) for each in read(folder) if isinstance(each, Excluded)] == [("none", "no results")]
+    assert [(each.query, each.why) for each in read_records(folder) if isinstance(each, ExclusionRecord)] == [
+        ("none", "no results")
+    ]
     assert {(each.key.test, each.key.engine, each.verdict) for each in outcomes(folder)} == {
         ("right", "oxigraph", "ok"),
         ("fast", "oxigraph", "ok"),
     }
-    assert any(line.startswith(f"fast, {gone}: left out: ") for line in summary_lines([folder]))
-    compare_run(folder, folder)
-    assert kinds(folder)[Absent] == 3
-    run_experiment(read_experiment(str(file), ["engines=oxigraph"]), folder)  # who is absent is found out anew
-    assert Absent not in kinds(folder)
+    assert any(line.startswith(f"fast, {gone}: left out: ") for line in format_summary([folder]))
+    rejudge_run(folder, folder)
+    assert kinds(folder)[MissingEngineRecord] == 3
+    run_experiment(read_experiment(str(file), ["engines=oxigraph"]), folder)  # missing engines are determined again
+    assert MissingEngineRecord not in kinds(folder)
 
 
-def test_what_can_not_be_played_alone_is_said(file: Path) -> None:
-    with pytest.raises(UsageError, match=r"functional can not be played alone: .* say `hydrograph bench run`"):
+def test_tests_that_cannot_be_played_alone_are_named(file: Path) -> None:
+    with pytest.raises(UsageError, match=r"functional cannot be played alone: .* use `hydrograph bench run`"):
         play_experiment(read_experiment("functional"), file.parent / "run")
     file.write_text(file.read_text() + '[[test]]\nname = "suite"\nmeasure = "functional"\n')
     said: list[str] = []
     some = read_experiment(str(file), only=["right", "suite"])
-    assert play_experiment(some, file.parent / "run", Options(say=said.append)) == 1
-    assert said[0] == "test suite is left out: `hydrograph bench run` plays and judges it in one"
+    assert play_experiment(some, file.parent / "run", RunOptions(progress=said.append)) == 1
+    assert said[0] == "test suite is left out: only `hydrograph bench run` can play it"
 
 
-def test_data_that_is_not_there_is_said(file: Path) -> None:
+def test_missing_data_is_named(file: Path) -> None:
     file.write_text(file.read_text().replace("static.nt", "gone.nt"))
     with pytest.raises(DataError, match=r"gone\.nt: no such file"):
         run_experiment(read_experiment(str(file)), file.parent / "run")
@@ -313,7 +318,7 @@ def test_data_that_is_not_there_is_said(file: Path) -> None:
 def test_a_part_of_a_stream_can_be_played(file: Path) -> None:
     (test,) = read_experiment(str(file), only=["right"]).tests
     world = test.world.model_copy(update={"duration": 3000})
-    data = prepare(world, 1, file.parent / "kept")
+    data = prepare_data(world, 1, file.parent / "kept")
     (stream,) = data.streams.values()
     assert pq.read_table(stream.files[0]).num_rows == 6
 
@@ -344,20 +349,24 @@ def held(file: Path, engines: str, start: float) -> Path:
 
 def test_the_highest_rate_is_looked_for_by_playing(file: Path) -> None:
     folder = held(file, '"oxigraph"', 15)
-    some, none = [record for record in read(folder) if isinstance(record, Held)]
+    some, none = [record for record in read_records(folder) if isinstance(record, MaxRateRecord)]
     assert (some.key.query, some.rate, some.tried, some.why) == ("all", 16, ((15, True), (16, True)), "")
     assert (none.key.query, none.rate, none.why) == ("none", 0, "no window has an answer")
-    assert "held, oxigraph, all: 16 elements/s held, the highest that was tried" in summary_lines([folder])
+    assert "held, oxigraph, all: 16 elements/s held, the highest that was tried" in format_summary([folder])
     run_experiment(read_experiment(str(file)), folder)
-    compare_run(folder, folder)
-    assert kinds(folder)[Held] == 2
+    rejudge_run(folder, folder)
+    assert kinds(folder)[MaxRateRecord] == 2
     assert not outcomes(folder)
 
 
 def test_an_engine_that_is_too_slow_does_not_hold_a_rate(file: Path) -> None:
     slow = file.parent / "slow.py"
     slow.write_text(SLOW)
-    found, _ = [each for each in read(held(file, f'"program:{sys.executable} {slow}"', 35)) if isinstance(each, Held)]
+    found, _ = [
+        each
+        for each in read_records(held(file, f'"program:{sys.executable} {slow}"', 35))
+        if isinstance(each, MaxRateRecord)
+    ]
     assert (found.rate, found.tried, found.why) == (0, ((35, False),), "delay grows")
 
 
@@ -373,15 +382,15 @@ def test_a_rate_is_only_tried_for_as_long_as_there_is_a_stream(file: Path) -> No
 def test_the_functional_suite_is_a_test_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def functional(engine: str, cases: Sequence[object]) -> list[Functional]:
-        assert [*cases] == [*CASES]  # the W3C's come in where somebody says where they are
+    def functional(engine: str, cases: Sequence[object]) -> list[FunctionalRecord]:
+        assert [*cases] == [*CASES]  # without the W3C's tests unless their folder is given
         asked.append(engine)
-        return [Functional(engine=engine, group="R2R", name="filter", passed=True)]
+        return [FunctionalRecord(engine=engine, group="R2R", name="filter", passed=True)]
 
-    monkeypatch.setattr("hydrograph_gauge.functional.suite.functional", functional)
+    monkeypatch.setattr("hydrograph_gauge.functional.suite.run_suite", functional)
     file.write_text('engines = ["oxigraph", "hydrograph"]\n[[test]]\nname = "f"\nmeasure = "functional"\n')
     folder = file.parent / "run"
     for _ in range(2):
         run_experiment(read_experiment(str(file)), folder)
     assert ",".join(asked) == "oxigraph,hydrograph"
-    assert kinds(folder)[Functional] == 2
+    assert kinds(folder)[FunctionalRecord] == 2

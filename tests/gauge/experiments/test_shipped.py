@@ -13,16 +13,17 @@ from hydrograph.errors import UsageError
 from hydrograph_gauge.cli.generate import command as generate
 from hydrograph_gauge.cli.workload import command as workload
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.experiments.data import Data, elements, options_of, prepare, silent
-from hydrograph_gauge.experiments.model import PlayPart, QueriesPart, Test, read_experiment, shipped
-from hydrograph_gauge.experiments.queries import posed
-from hydrograph_gauge.experiments.run import run_experiment, world_of
-from hydrograph_gauge.results import Outcome, read
-from hydrograph_gauge.worlds.queries.load import query_set
-from hydrograph_gauge.worlds.registry import find_world
+from hydrograph_gauge.experiments.data import ExperimentData, format_options, prepare_data, read_elements
+from hydrograph_gauge.experiments.model import ExperimentTest, PlayTable, QueriesTable, list_shipped, read_experiment
+from hydrograph_gauge.experiments.options import ignore_progress
+from hydrograph_gauge.experiments.queries import load_queries
+from hydrograph_gauge.experiments.run import resolve_world, run_experiment
+from hydrograph_gauge.queries.query_sets import read_query_set
+from hydrograph_gauge.run_records import OutcomeRecord, read_records
 from hydrograph_gauge.worlds.settings import read_settings
+from hydrograph_gauge.worlds.world import find_world
 
-TESTS = [(name, test) for name in shipped() for test in read_experiment(name).tests]
+TESTS = [(name, test) for name in list_shipped() for test in read_experiment(name).tests]
 
 
 def parsed(group: click.Group, name: str, settings: dict[str, object]) -> dict[str, object]:
@@ -30,17 +31,19 @@ def parsed(group: click.Group, name: str, settings: dict[str, object]) -> dict[s
     context = click.Context(group)
     found = group.get_command(context, name)
     assert found is not None
-    made = found.make_context(name, ["target", *options_of(settings)], parent=context)
+    made = found.make_context(name, ["target", *format_options(settings)], parent=context)
     return {key: value for key, value in made.params.items() if value not in (None, ())}
 
 
-@pytest.mark.parametrize(("name", "test"), TESTS, ids=lambda each: each.name if isinstance(each, Test) else each)
-def test_what_it_asks_for_is_known(name: str, test: Test) -> None:
+@pytest.mark.parametrize(
+    ("name", "test"), TESTS, ids=lambda each: each.name if isinstance(each, ExperimentTest) else each
+)
+def test_what_it_asks_for_is_known(name: str, test: ExperimentTest) -> None:
     for engine in test.engines:
-        registry.engine(engine)
+        registry.get_engine(engine)
     if test.queries.set is not None:
-        assert set(test.queries.names) <= {query.name for query in query_set(test.queries.set)}
-    world = world_of(test)
+        assert set(test.queries.names) <= {query.name for query in read_query_set(test.queries.set)}
+    world = resolve_world(test)
     if world.name is not None:
         given = parsed(generate, world.name, {"seed": test.seed, **world.settings})
         settings = find_world(world.name).settings
@@ -91,15 +94,17 @@ def test_csrbench_is_asked_of_the_original_graphs_where_there_are_some(tmp_path:
         read_experiment("csrbench", only=["original graphs"])
     experiment = read_experiment("csrbench", given, only=["original graphs"])
     (test,) = experiment.tests
-    data = prepare(world_of(test), test.seed, tmp_path / "kept")
+    data = prepare_data(resolve_world(test), test.seed, tmp_path / "kept")
     (stream,) = data.streams.values()
-    assert [(element.t, len(element.triples)) for element in elements(stream.name, stream.location)] == [
+    assert [(element.t, len(element.triples)) for element in read_elements(stream.name, stream.location)] == [
         (t, 4) for t in (0, 1000, 2000, 3000)
     ]
-    assert [query.name for query in posed(test, data, tmp_path, silent)] == [f"q{n}" for n in range(1, 8)]
-    hurried = test.model_copy(update={"play": PlayPart()})
+    assert [query.name for query in load_queries(test, data, tmp_path, ignore_progress)] == [
+        f"q{n}" for n in range(1, 8)
+    ]
+    hurried = test.model_copy(update={"play": PlayTable()})
     run_experiment(replace(experiment, tests=(hurried,)), tmp_path / "run")
-    found = {each.key.query: each for each in read(tmp_path / "run") if isinstance(each, Outcome)}
+    found = {each.key.query: each for each in read_records(tmp_path / "run") if isinstance(each, OutcomeRecord)}
     assert {each.verdict for each in found.values()} == {"ok"}
     rows = {name: each.output for name, each in found.items()}
     # Q1, Q2: 81 and 95; Q4: their mean; Q5: in 3 and 4 windows; Q6: 95 and 76; Q7: 81 and 95 beside C1190's 76.
@@ -107,11 +112,11 @@ def test_csrbench_is_asked_of_the_original_graphs_where_there_are_some(tmp_path:
 
 
 def test_constants_that_no_query_has_are_refused(tmp_path: Path) -> None:
-    test = Test(name="t", queries=QueriesPart(set="csrbench", names=("q1",), constants={"TMEP": "5"}))
+    test = ExperimentTest(name="t", queries=QueriesTable(set="csrbench", names=("q1",), constants={"TMEP": "5"}))
     with pytest.raises(
         UsageError, match="the set csrbench has no constant 'TMEP'; it has HIGH, LOW, SENSOR, TEMP, WARM"
     ):
-        posed(test, Data({}, {}, {}), tmp_path, silent)
+        load_queries(test, ExperimentData({}, {}, {}), tmp_path, ignore_progress)
 
 
 def test_latency_of_stream_watdiv_is_measured_at_both_rates_tumbling_and_sliding() -> None:
@@ -131,7 +136,7 @@ def test_an_engine_that_goes_by_the_clock_is_given_time() -> None:
     clocked = [
         (name, test)
         for name, test in TESTS
-        if test.measure in ("windows", "cmet") and any(registry.engine(each).by_clock for each in test.engines)
+        if test.measure in ("windows", "cmet") and any(registry.get_engine(each).by_clock for each in test.engines)
     ]
     assert {name for name, _ in clocked} == {"csrbench", "demo", "lsbench", "yabench"}
     assert [(name, test.name) for name, test in clocked if test.play.pace in ("fast", "step")] == []
@@ -152,12 +157,12 @@ def test_what_was_measured_of_generated_queries_is_a_feature(tmp_path: Path, mon
         "joined": {"mean": 1.0, "deviation": 0.0},
     }
     text = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 5s] { WINDOW <urn:w> { ?s <urn:p> ?o } }"
-    test = Test(name="t", queries=QueriesPart(workload={"number": 1}))
-    monkeypatch.setattr("hydrograph_gauge.experiments.queries.made", lambda *_: tmp_path)
+    test = ExperimentTest(name="t", queries=QueriesTable(workload={"number": 1}))
+    monkeypatch.setattr("hydrograph_gauge.experiments.queries.generate_once", lambda *_: tmp_path)
     (tmp_path / "q1.rspql").write_text(text)
     entry = {"name": "q1", "kind": "pure", "template": "t1", "languages": ["rspql"], "measured": measured}
     (tmp_path / "workload.json").write_text(json.dumps({"queries": [entry]}))
-    (query,) = posed(test, Data({}, {}, {}), tmp_path, silent)
+    (query,) = load_queries(test, ExperimentData({}, {}, {}), tmp_path, ignore_progress)
     features = query.features()
     assert (features["cardinality"], features["f-TP selectivity"], features["f-TP deviation"]) == (21, 0.5, 0.1)
     assert (features["BGP-restricted deviation"], features["join-restricted selectivity"]) == (0.2, 1)

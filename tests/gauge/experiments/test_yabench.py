@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 from hydrograph.errors import DataError, UsageError
-from hydrograph_gauge.experiments.import_yabench import THEIRS, import_yabench
 from hydrograph_gauge.experiments.model import read_experiment
-from hydrograph_gauge.experiments.rejudge import compare_run
-from hydrograph_gauge.experiments.yabench import read_answers_file, read_directory
-from hydrograph_gauge.results import Outcome, Window, read, read_origin
+from hydrograph_gauge.experiments.run import rejudge_run
+from hydrograph_gauge.experiments.yabench import (
+    YABENCH_ORACLE,
+    import_yabench,
+    read_yabench_answers,
+    read_yabench_tests,
+)
+from hydrograph_gauge.run_records import OutcomeRecord, WindowRecord, read_provenance, read_records
 
 OM = "http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#"
 ENGINE = f"""REGISTER QUERY q AS SELECT ?obs ?value
@@ -99,10 +103,10 @@ def test_engines_that_read_its_language_are_asked_its_text(directory: Path) -> N
 def test_its_results_are_judged_again_and_its_own_verdicts_stand_beside(directory: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert import_yabench(directory, folder) == 1
-    records = list(read(folder))
-    outcomes = {each.key.engine: each for each in records if isinstance(each, Outcome)}
-    assert set(outcomes) == {"csparql", f"csparql, {THEIRS}"}
-    windows = [each for each in records if isinstance(each, Window)]
+    records = list(read_records(folder))
+    outcomes = {each.key.engine: each for each in records if isinstance(each, OutcomeRecord)}
+    assert set(outcomes) == {"csparql", f"csparql, {YABENCH_ORACLE}"}
+    windows = [each for each in records if isinstance(each, WindowRecord)]
     ours = [each for each in windows if each.key.engine == "csparql"]
     theirs = [each for each in windows if each.key.engine != "csparql"]
     shown = {"open", "close", "content", "expected", "actual", "precision", "recall", "delay"}
@@ -111,16 +115,16 @@ def test_its_results_are_judged_again_and_its_own_verdicts_stand_beside(director
     assert outcomes["csparql"].memory_peak == 130
     assert outcomes["csparql"].cpu == 0.75
     assert outcomes["csparql"].verdict == "wrong"
-    assert read_origin(folder).experiment == "Experiment_1"
-    compare_run(folder, tmp_path / "again")
-    again = list(read(tmp_path / "again"))
-    assert {each.key.engine for each in again if isinstance(each, Outcome)} == set(outcomes)
-    assert [each for each in again if isinstance(each, Window) and each.key.engine != "csparql"] == theirs
+    assert read_provenance(folder).experiment == "Experiment_1"
+    rejudge_run(folder, tmp_path / "again")
+    again = list(read_records(tmp_path / "again"))
+    assert {each.key.engine for each in again if isinstance(each, OutcomeRecord)} == set(outcomes)
+    assert [each for each in again if isinstance(each, WindowRecord) and each.key.engine != "csparql"] == theirs
 
 
 def imported(
     directory: Path, config: dict[str, Any], answers: dict[int, list[tuple[int, ...]]], *names: str
-) -> list[Window]:
+) -> list[WindowRecord]:
     """Judge answers, each the times of its observations by when it came, and return the windows."""
     (directory / "config.json").write_text(json.dumps(config))
     lines = [str(START), "\t".join(names)]
@@ -129,7 +133,7 @@ def imported(
     (directory / "results" / "QR_hot").write_text("\n".join(lines) + "\n")
     (directory / "results" / "ORACLE_hot").unlink()
     import_yabench(directory, directory / "run")
-    return [each for each in read(directory / "run") if isinstance(each, Window)]
+    return [each for each in read_records(directory / "run") if isinstance(each, WindowRecord)]
 
 
 def test_windows_that_slide_are_reported_before_the_stream_has_filled_one(directory: Path) -> None:
@@ -184,18 +188,18 @@ def test_what_is_wrong_with_the_files_is_said(directory: Path, tmp_path: Path) -
     config = directory / "config.json"
     config.write_text(json.dumps({**CONFIG, "statoins": 5}))
     with pytest.raises(UsageError, match="unknown key 'statoins'"):
-        read_directory(directory)
+        read_yabench_tests(directory)
     config.write_text(json.dumps({**CONFIG, "vars": {"WSIZE": "5s", "WSLIDE": "5s"}, "tests": [{"name": "hot"}]}))
     with pytest.raises(DataError, match=r"no value for \$\{TEMP\}"):
-        read_directory(directory)
+        read_yabench_tests(directory)
     config.write_text(json.dumps(CONFIG))
     answers = directory / "results" / "QR_hot"
     answers.write_text("soon\n")
     with pytest.raises(DataError, match="line 1: expected the time of the start"):
-        read_answers_file(answers)
+        read_yabench_answers(answers)
     answers.write_text(f"{START}\nobs\tvalue\n{START + 5}\nhttp://e/o\n")
     with pytest.raises(DataError, match="line 4: expected 2 values"):
-        read_answers_file(answers)
+        read_yabench_answers(answers)
     answers.unlink()
     with pytest.raises(DataError, match=r"expected a file QR_ for a test \(hot, mild\)"):
         import_yabench(directory, tmp_path / "run")
