@@ -45,25 +45,30 @@ $(READY): pyproject.toml requirements.lock requirements-java.lock
 demo: $(READY) ## play a small social network into three engines, judge them, write report.html
 	@$(BIN)/hydrograph demo
 
-# Both at once: while Spark plans, a core is free. What the tests with Spark say comes after the others.
-test: $(READY) ## run all tests: those without Spark in parallel, beside them those with it in one process
-	@start=$$(date +%s); said=$$(mktemp); \
-	$(BIN)/python -m pytest -q -m "spark and not slow" tests >$$said 2>&1 & spark=$$!; \
-	trap 'kill $$spark; rm -f $$said; exit 1' INT TERM; \
-	$(BIN)/python -m pytest -q -m "not spark and not slow" -n logical --maxprocesses 8 --dist worksteal; pure=$$?; \
-	wait $$spark; failed=$$?; cat $$said; rm -f $$said; \
-	echo "make test: $$(($$(date +%s) - start)) s in all"; \
+# Tests without Spark run in parallel, those with it in one process beside them: while Spark plans, a core is free.
+# $(1) selects the tests; the output of those with Spark follows that of the others.
+define run-tests
+	@start=$$(date +%s); output=$$(mktemp); \
+	$(BIN)/python -m pytest -q -m "spark and $(1)" tests >$$output 2>&1 & spark=$$!; \
+	trap 'kill $$spark; rm -f $$output; exit 1' INT TERM; \
+	$(BIN)/python -m pytest -q -m "not spark and $(1)" -n logical --maxprocesses 8 --dist worksteal; pure=$$?; \
+	wait $$spark; failed=$$?; cat $$output; rm -f $$output; \
+	echo "make $@: $$(($$(date +%s) - start)) s in all"; \
 	test $$pure -eq 0 && test $$failed -eq 0
+endef
+
+test: $(READY) ## run all tests but the slow ones: those without Spark in parallel, beside them those with it in one process
+	$(call run-tests,not slow)
 
 test-slow: $(READY) ## run the long suites that `make test` leaves out
-	$(BIN)/python -m pytest -q -m slow
+	$(call run-tests,slow)
 
 test-nightly: $(READY) ## put 50,000 random queries of all operators to the oracle; CASES=NUMBER sets another number
 	HYDROGRAPH_CASES=$(or $(CASES),50000) HYDROGRAPH_LAWS=$(or $(LAWS),10000) \
-		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/engine/compile/test_full_cases.py tests/engine/properties/test_laws.py
+		$(BIN)/python -m pytest -q -n logical --maxprocesses 8 tests/engine/compile/test_random_queries.py tests/engine/properties/test_laws.py
 
 test-faults: $(READY) ## kill live queries at every point of a batch, fill disks, cut lines, tear files; KILLS=NUMBER at each point
-	@$(BIN)/python -m pytest -q tests/engine/live/test_recovery.py tests/engine/live/test_snapshots.py
+	@$(BIN)/python -m pytest -q tests/engine/live/checkpoint/test_recovery.py tests/engine/live/checkpoint/test_snapshot_log.py
 	@$(BIN)/python -m tests.support.faults --kills $(or $(KILLS),10)
 
 bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run

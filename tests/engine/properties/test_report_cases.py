@@ -24,8 +24,9 @@ from hydrograph.windows.tick import Tick
 from hydrograph_gauge.oracle.compare import ReportDifference, compare_reports
 from tests.support.random_cases import Case, shrink
 from tests.support.random_data import FULL
-from tests.support.random_windows import random_report_case
+from tests.support.random_reports import random_report_case
 from tests.support.reported import answer_any
+from tests.support.seed_blocks import seed_blocks
 
 FIRST_SEED = 80_000
 CASES = int(os.environ.get("HYDROGRAPH_REPORT_CASES", "2000"))
@@ -47,15 +48,7 @@ def check(case: Case, placed: Local) -> None:
         pytest.fail(f"seed {case.seed}, chunks {chunk}\n{small}\n" + "\n".join(map(str, found)))
 
 
-def blocks() -> list[object]:
-    found: list[object] = []
-    for number, first in enumerate(range(FIRST_SEED, FIRST_SEED + CASES, BLOCK)):
-        marks = [] if number < QUICK else [pytest.mark.slow]
-        found.append(pytest.param(first, marks=marks, id=f"seeds-from-{first}"))
-    return found
-
-
-@pytest.mark.parametrize("first", blocks())
+@pytest.mark.parametrize("first", seed_blocks(range(FIRST_SEED, FIRST_SEED + CASES, BLOCK), QUICK))
 def test_every_window_and_report_equals_the_oracle(first: int, placed: Local) -> None:
     for seed in range(first, first + BLOCK):
         check(random_report_case(seed), placed)

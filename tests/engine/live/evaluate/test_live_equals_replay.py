@@ -19,11 +19,14 @@ from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
 from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.report import When
 from tests.support.live_histories import History, lived, random_histories, replayed
+from tests.support.seed_blocks import seed_blocks
 
 HISTORIES = int(os.environ.get("HYDROGRAPH_HISTORIES", "500"))
 CUTS = 5
 """Ways in which each case is cut into batches: once element by element, and at random."""
 BLOCK = 5
+QUICK = 5
+"""Blocks that `make test` runs; the others are slow."""
 
 
 def check(history: History, expected: list[str], placed: Local, restarts: Random | None = None) -> None:
@@ -35,7 +38,7 @@ def check(history: History, expected: list[str], placed: Local, restarts: Random
     assert record.counts.late_partial == record.counts.late_dropped == 0, seed
 
 
-@pytest.mark.parametrize("first", range(0, HISTORIES // CUTS, BLOCK))
+@pytest.mark.parametrize("first", seed_blocks(range(0, HISTORIES // CUTS, BLOCK), QUICK))
 def test_batches_of_any_size_give_the_reports_of_replay(first: int, placed: Local) -> None:
     for seed in range(first, first + BLOCK):
         histories = random_histories(seed, CUTS)
