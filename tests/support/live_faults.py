@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
@@ -53,7 +54,7 @@ class MemoryFiles:
 
     def append(self, name: str, at: int, data: bytes) -> None:
         before = self.data.get(name, b"")
-        assert len(before) >= at, "nobody appends behind what is there"
+        assert len(before) >= at, "an append cannot start after the end"
         if self._due():
             self.data[name] = before[:at] + (data[: len(data) // 2] if self.half else b"")
             raise DeadError(f"append {name}")
@@ -75,6 +76,13 @@ class MemoryFiles:
         if self._due():
             raise DeadError(f"remove {name}")
         self.data.pop(name, None)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    @property
+    def local_root(self) -> Path | None:
+        return None
 
 
 @dataclass(slots=True)

@@ -28,8 +28,8 @@ from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.streams import sources
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
+from hydrograph.streams.format_registry import PARQUET, detect_format, format_of
 from hydrograph.streams.formats.parquet import MANIFEST, Manifest
-from hydrograph.streams.format_registry import PARQUET, format_of, detect_format
 from hydrograph.streams.schema import EVENTS, check_files
 from hydrograph.streams.sources import RecordedStream
 
