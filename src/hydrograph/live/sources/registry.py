@@ -12,6 +12,7 @@ from hydrograph.live.sources.results import ResultsSource
 from hydrograph.live.sources.socket import SocketSource
 from hydrograph.live.sources.source import PartitionLocator, PartitionReader, Source, SourceSpec
 from hydrograph.live.sources.stdin import StandardInputSource
+from hydrograph.live.sources.tail import TailSource
 from hydrograph.live.storage.files import Files, files_at
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.event_time import EventTime
@@ -22,6 +23,7 @@ SOURCES: tuple[tuple[Callable[[str], bool], Callable[[SourceSpec], Source], str]
     (lambda url: url.startswith("tcp://"), SocketSource, "tcp://host:port"),
     (lambda url: url.startswith("push:"), PushSource, "push: (filled by a program)"),
     (lambda url: url.startswith("results:"), ResultsSource, "results:DIRECTORY (of another query)"),
+    (lambda url: url.startswith("tail:"), TailSource, "tail:GLOB (growing files)"),
     (lambda url: "://" not in url or url.startswith("file://"), DirectorySource, "a directory"),
 )
 """Test of the URL, class, and wording in messages; the first that matches is taken."""
