@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hydrograph_gauge.report.document import (
+    Box,
+    BoxPlot,
     Lines,
     Spans,
     Wrong,
@@ -102,3 +104,21 @@ def test_details_are_limited_and_the_page_says_so(monkeypatch: pytest.MonkeyPatc
     _, found = section(shown([*windows, outcome(key(), "wrong")]), "Wrong windows").blocks
     assert isinstance(found, Wrong)
     assert [len(group.windows) for group in found.groups] == [2, 1]
+
+
+def test_delays_of_all_windows_have_a_box_for_each_engine_and_condition() -> None:
+    page = shown(
+        [
+            *(window(key("a", rate=1), 1000 * n, delay=n) for n in range(1, 6)),
+            window(key("b", "q2", rate=2), 1000, delay=7),
+            window(key("b", "q2", rate=2), 2000),  # no answer, no delay
+            outcome(key("a", rate=1)),
+            outcome(key("b", "q2", rate=2)),
+        ]
+    )
+    (chart,) = blocks(section(page, "Delay by engine").blocks, BoxPlot)
+    assert chart.groups == ("t, rate 1", "t, rate 2")
+    assert [(series.name, series.boxes) for series in chart.panels[0].series] == [
+        ("a", (Box(1, 2, 3, 4, 5, 5), None)),
+        ("b", (None, Box(7, 7, 7, 7, 7, 1))),
+    ]

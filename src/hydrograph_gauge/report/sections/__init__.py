@@ -28,6 +28,7 @@ SECTIONS = (
     "wrong.show_wrong",
     "wrong.show_disputed",
     "latency.show_latency",
+    "delays.show_delays",
     "scaling.show_scaling",
     "resources.show_resources",
     "repetitions.show_repetitions",
