@@ -1,6 +1,6 @@
-"""Playing recorded streams: each element is handed over when it is due, and when that really was is written down.
+"""Player of recorded streams: hands over each element when it is due, and records when that really was.
 
-Clock and chance are arguments. Due times are milliseconds since the start.
+Clock and random seed are arguments. Due times are milliseconds since the start.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 
 class Pace(Protocol):
-    """When the elements of one stream are due."""
+    """Due times of the elements of one stream."""
 
     def due(self, elements: Sequence[Element], first: Instant) -> Iterable[float]:
         """Return the due time of each element; `first` is the earliest event time of all streams."""
@@ -39,7 +39,7 @@ class ByEventTime:
 
 @dataclass(frozen=True, slots=True)
 class AsFastAsTaken:
-    """Without a pause: whoever takes the elements holds them up."""
+    """Without a pause: only the receiver limits the rate."""
 
     def due(self, elements: Sequence[Element], first: Instant) -> Iterator[float]:  # noqa: ARG002
         """Return 0 for every element."""
@@ -48,12 +48,12 @@ class AsFastAsTaken:
 
 @dataclass(frozen=True, slots=True)
 class AtRate:
-    """So many elements a second as `rate` says for each moment, which is given in milliseconds since the start."""
+    """At the elements a second that `rate` returns for each moment, in milliseconds since the start."""
 
     rate: Callable[[float], float]
 
     def due(self, elements: Sequence[Element], first: Instant) -> Iterator[float]:  # noqa: ARG002
-        """Return due times whose distance is what the rate says at the earlier one."""
+        """Return due times whose distance follows from the rate at the earlier one."""
         at = 0.0
         for _ in elements:
             yield at
@@ -93,7 +93,7 @@ class AtRandom:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """When an element was handed over, and when that was due."""
+    """Element with the time at which it was handed over, and when that was due."""
 
     stream: Iri
     element: Element
@@ -102,13 +102,13 @@ class Handed:
 
 
 class Clock(Protocol):
-    """Tells the time in milliseconds and waits for one."""
+    """Clock in milliseconds that can wait for a time."""
 
     def now(self) -> float:
         """Return the time."""
 
     def wait(self, until: float) -> None:
-        """Come back at that time."""
+        """Return at that time."""
 
 
 class WallClock:
@@ -158,7 +158,7 @@ def play(
     """Hand over every element when it is due, and return when each was.
 
     `hand_over` comes back when the element has been taken; for one execution after the other, when that is finished.
-    Whoever wants to know what was handed over before it failed gives the list to write to.
+    Pass `played` to keep the record of a play that fails.
     """
     played = [] if played is None else played
     for each, at in pace(schedule(streams, paces), lambda handed: handed.due, clock):

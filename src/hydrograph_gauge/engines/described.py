@@ -1,9 +1,9 @@
-"""A program with lines of its own, made an engine by a description of them (TOML).
+"""Engine made of a program with its own line format, by a description in TOML.
 
     python -m hydrograph_gauge.engines.described FILE.toml [FILES]
 
-The description says how the program is started, what line it wants for each triple, and how its lines are read: which
-are rows, and which end an execution. `FILES` is the folder of what the user supplies, such as the engine itself.
+The description gives the start command, the line for each triple, and patterns for output lines: which are rows, and
+which end an execution. `FILES` is the folder of files that the user supplies, such as the engine itself.
 """
 
 from __future__ import annotations
@@ -16,27 +16,125 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from hydrograph.algebra.queries import Dataset, Select
-from hydrograph.errors import DataError, QueryError, RunError, UnsupportedError
+from hydrograph.errors import DataError, QueryError, RunError, UnsupportedError, UsageError
 from hydrograph.language import DIALECTS, parse
 from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.terms import Literal as RdfLiteral
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
-from hydrograph_gauge.engines.description import HERE, Description, Output, read_description, why_refused
-from hydrograph_gauge.engines.program import Answers, ForeignQueryError, serve
+from hydrograph_gauge.engines.adapter import ForeignQueryError, Replies, classify_refusal, serve
 from hydrograph_gauge.engines.protocol import Answer, Finished
+from hydrograph_gauge.validation import find_invalid_field
 
-_PATIENCE = 120.0  # seconds for a program to say that it is ready
+DESCRIPTIONS = Path(__file__).with_name("descriptions")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Input(_Part):
+    """What the program reads: a line for each triple, with {stream}, {t}, {s}, {p}, {o}; one for the end, if any."""
+
+    triple: str
+    terms: Literal["n-triples", "bare"] = "n-triples"
+    """How terms are written: as in N-Triples, or IRIs and texts as they are."""
+    element: str | None = None
+    """A line after the triples of each element, with {stream} and {t}; None: the program is not told where one ends."""
+    end: str | None = None
+
+
+class Output(_Part):
+    """What the program writes, as regular expressions that whole lines match."""
+
+    row: str
+    """A row; its first group holds the terms, in the order of SELECT."""
+    separator: str = "\t"
+    terms: Literal["n-triples", "bare"] = "n-triples"
+    finished: str | None = None
+    """The end of an execution, its first group the time of the report where it has one; None: each row is one."""
+    ready: str | None = None
+    """Line for a registered query; None: it is registered once the program runs."""
+    refused: str | None = None
+    """Line for a refused query; its first group is the reason."""
+    syntax: str | None = None
+    """Found in the words of a refusal that is for the query's syntax."""
+    unsupported: str | None = None
+    """Found in the words of a refusal that is for something the program does not do."""
+
+    @field_validator("row", "finished", "ready", "refused", "syntax", "unsupported")
+    @classmethod
+    def _is_regular(cls, text: str | None) -> str | None:
+        if text is not None:
+            try:
+                re.compile(text)
+            except re.error as error:
+                raise ValueError(f"no regular expression: {error}") from None
+        return text
+
+
+class Description(_Part):
+    """A program as an engine.
+
+    In its command, {query} and {static} are paths, {graphs} is that of a file with a line for each static graph that
+    the query may name (its IRI, a tab, its path), {files} that of what the user supplies, {here} that of descriptions.
+    """
+
+    name: str
+    command: tuple[str, ...] = Field(min_length=1)
+    dialect: str = "rspql"
+    profile: str = "rspql"
+    by_clock: bool = False
+    eager: bool = False
+    needs: tuple[str, ...] = ()
+    """Patterns of files that must lie in FILES."""
+    programs: tuple[str, ...] = ()
+    """Programs that must be there; none of them comes with Hydrograph."""
+    versions: Mapping[str, tuple[str, ...]] = {}
+    """Commands that print the version of a part in their first line, by the part's name."""
+    settle: float = 2.0
+    """Seconds without a line after which nothing more is expected at the end."""
+    input: Input
+    output: Output
+
+    @property
+    def announces(self) -> bool:
+        """Whether the program announces the end of each execution, with or without rows."""
+        return self.output.finished is not None
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether the program is told the names of static graphs."""
+        return any("{graphs}" in part for part in self.command)
+
+
+def read_description(file: Path) -> Description:
+    """Return a description, or raise UsageError with its first error."""
+    try:
+        return Description.model_validate(tomllib.loads(file.read_text("utf-8")))
+    except FileNotFoundError:
+        shipped = ", ".join(sorted(each.stem for each in DESCRIPTIONS.glob("*.toml")))
+        raise UsageError(f"{file}: no such description; shipped are {shipped}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: no TOML: {error}") from None
+    except ValidationError as error:
+        raise UsageError(f"{file}: {find_invalid_field(error)}") from None
+
+
+_PATIENCE = 120.0  # seconds for a program to become ready
 _LOOK = 0.02
 
 
-def start(file: Path, files: Path | None) -> list[str]:
+def described_command(file: Path, files: Path | None) -> list[str]:
     """Return how a described program is started; raise RunError where something that the user supplies is missing."""
     description = read_description(file)
     for pattern in description.needs:
@@ -60,8 +158,8 @@ class _Running:
     rows: list[dict[str, str]] = field(default_factory=list)
 
 
-class Described:
-    """One process for each query; what they write is looked for whenever there is time."""
+class DescribedEngine:
+    """Adapter with one process for each query; their output is polled."""
 
     def __init__(self, description: Description, files: Path | None, folder: Path) -> None:
         """Start without queries."""
@@ -73,7 +171,7 @@ class Described:
         self._number = 0
 
     def load(self, file: str, graph: str | None) -> None:
-        """Keep static data for the programs to come, each graph in a file of its own."""
+        """Store static data for programs that are started later, each graph in its own file."""
         if graph is None:
             target = self._static
         elif self._description.has_graphs:
@@ -97,7 +195,7 @@ class Described:
             "static": self._default(asked.dataset),
             "graphs": self._named(asked.dataset),
             "files": self._files or "",
-            "here": HERE,
+            "here": DESCRIPTIONS,
         }
         command = [part.format_map(_strings(places)) for part in self._description.command]
         try:
@@ -129,14 +227,14 @@ class Described:
         return target
 
     def _named(self, dataset: Dataset) -> Path:
-        """Return a file that says where the graphs lie: those that were loaded, and what else the query names."""
+        """Return a file with the paths of the graphs: those that were loaded, and others that the query names."""
         places = self._graphs | {each.value: self._graph(each.value) for each in (*dataset.default, *dataset.named)}
         target = self._folder / f"graphs{self._number}"
         target.write_text("".join(f"{name}\t{place}\n" for name, place in places.items()), "utf-8")
         return target
 
     def _wait(self, running: _Running) -> None:
-        """Come back when the query stands, or raise QueryError."""
+        """Wait until the query is registered, or raise QueryError."""
         output = self._description.output
         if output.ready is None:
             return
@@ -152,7 +250,7 @@ class Described:
                 return
             if output.refused is not None and (found := re.fullmatch(output.refused, line)):
                 words = found[1] if found.groups() else line
-                raise ForeignQueryError(why_refused(words, output.syntax, output.unsupported), words)
+                raise ForeignQueryError(classify_refusal(words, output.syntax, output.unsupported), words)
         raise RunError(f"{self._description.name} was not ready after {_PATIENCE:g} s")
 
     def unregister(self, name: str) -> None:
@@ -161,7 +259,7 @@ class Described:
             running.process.kill()
             running.process.wait()
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
         """Write a line for each triple to the programs that read the stream."""
         given = self._description.input
         lines = []
@@ -183,7 +281,7 @@ class Described:
         except BrokenPipeError:
             raise RunError(f"{self._description.name} ended with {running.process.wait()}") from None
 
-    def end(self) -> Answers:
+    def end(self) -> Replies:
         """Say that all is sent, and wait until no more lines come."""
         for running in self._running.values():
             if self._description.input.end is not None:
@@ -204,13 +302,13 @@ class Described:
         """Look for lines again soon."""
         return _LOOK
 
-    def tick(self) -> Answers:
+    def tick(self) -> Replies:
         """Say what the programs have written."""
         for name, running in self._running.items():
             while not running.lines.empty():
                 yield from self._line(name, running, running.lines.get())
 
-    def _line(self, name: str, running: _Running, line: str) -> Answers:
+    def _line(self, name: str, running: _Running, line: str) -> Replies:
         output = self._description.output
         if output.finished is not None and (found := re.fullmatch(output.finished, line)):
             rows, running.rows = tuple(running.rows), []
@@ -238,7 +336,7 @@ _HEADING = re.compile(r"\W*variables:((?: +\w+)*) +streams:((?: +<[^>]*>)*)\s*")
 
 
 def _asked(text: str, dialect: str) -> _Asked:
-    """Return what a query asks for; its first line says so where nobody here reads its language."""
+    """Return the form of a query; its first line gives it if the language is not one of ours."""
     heading = _HEADING.fullmatch(text.partition("\n")[0])
     if heading is not None:
         return _Asked(tuple(heading[1].split()), frozenset(stream[1:-1] for stream in heading[2].split()))
@@ -291,4 +389,4 @@ def _read(source: IO[str], lines: queue.SimpleQueue[str]) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="described-") as made:
         supplied = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-        serve(Described(read_description(Path(sys.argv[1])), supplied, Path(made)))
+        serve(DescribedEngine(read_description(Path(sys.argv[1])), supplied, Path(made)))

@@ -1,11 +1,10 @@
-"""pyoxigraph with windows around it, as people build it by hand; two engines that speak the testbed's protocol.
+"""Two engines around pyoxigraph, as practitioners build them by hand.
 
     python -m hydrograph_gauge.engines.oxigraph incremental
     python -m hydrograph_gauge.engines.oxigraph periodic
 
-`incremental` goes by event time: one store, to which elements are added and from which they are removed, asked at each
-close. `periodic` goes by the clock on the wall, as many engines do: it asks once a slide about what has arrived, so
-that load shows as duplicates and skipped input.
+`incremental` uses event time: one sliding store, evaluated at each close. `periodic` uses the wall clock, as many
+engines do: it evaluates the elements that have arrived once a slide, so load causes duplicates and skipped input.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,9 +28,10 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.windows.profile import RSPQL, Origin, Profile
 from hydrograph.windows.report import Policy
 from hydrograph.windows.scope import Align, Grid
-from hydrograph_gauge.engines.program import Answers, serve
+from hydrograph_gauge.engines.adapter import Replies, serve
 from hydrograph_gauge.engines.protocol import Answer, Finished
-from hydrograph_gauge.oracle.prepare import solutions_query
+from hydrograph_gauge.oracle.plain_sparql import solutions_query
+from hydrograph_gauge.oracle.window_store import GraphName, WindowStore, graph_name
 
 PERIODIC: Profile = replace(
     RSPQL, name="oxigraph-periodic", align=Align.CLOSE, origin=Origin.FIRST_EVENT, report=Policy(non_empty=True)
@@ -40,56 +40,54 @@ PERIODIC: Profile = replace(
 
 
 @dataclass(slots=True)
-class Standing:
-    """A registered query: its store holds the static data, and each window as a graph of that name."""
+class WindowedQuery:
+    """Registered query: its store holds the static data, and each window as a graph of that name."""
 
     text: str
     grid: Grid
-    graphs: dict[str, list[ox.NamedNode]]
-    """The windows that read a stream."""
-    store: ox.Store
-    inside: deque[tuple[float, list[ox.Quad]]] = field(default_factory=deque)
-    counts: Counter[ox.Quad] = field(default_factory=Counter)
-    """How many elements in the window hold a quad: it leaves with the last of them (S3)."""
+    store: WindowStore[ox.Triple]
+    windows: dict[str, list[int]]
+    """Numbers of the windows that read a stream."""
+    elements: deque[tuple[float, list[int], list[ox.Triple]]] = field(default_factory=deque)
+    """Time, windows and triples of the elements in the windows, oldest first."""
     next_close: int | None = None
     last: int = 0
 
     def add(self, at: float, stream: str, triples: tuple[str, ...]) -> None:
-        """Take an element in."""
-        read = list(ox.parse("\n".join(triples).encode(), format=ox.RdfFormat.N_TRIPLES, lenient=True))
-        quads = [
-            ox.Quad(quad.subject, quad.predicate, quad.object, graph)
-            for graph in self.graphs.get(stream, [])
-            for quad in read
-        ]
-        if quads:
-            self.inside.append((at, quads))
-            self.counts.update(quads)
-            self.store.extend(quads)
+        """Add an element to the windows that read its stream."""
+        windows = self.windows.get(stream, [])
+        read = [q.triple for q in ox.parse("\n".join(triples).encode(), format=ox.RdfFormat.N_TRIPLES, lenient=True)]
+        if windows and read:
+            self.elements.append((at, windows, read))
+            for window in windows:
+                self.store.add(window, read)
 
     def remove_before(self, start: float) -> None:
-        """Let go of elements from before a time."""
-        while self.inside and self.inside[0][0] < start:
-            for quad in self.inside.popleft()[1]:
-                self.counts[quad] -= 1
-                if not self.counts[quad]:
-                    del self.counts[quad]
-                    self.store.remove(quad)
+        """Remove the elements from before a time."""
+        while self.elements and self.elements[0][0] < start:
+            _, windows, triples = self.elements.popleft()
+            for window in windows:
+                self.store.remove(window, triples)
 
     def rows(self) -> tuple[dict[str, str], ...]:
-        """Return the answer over what is inside."""
-        found = self.store.query(self.text)
-        assert isinstance(found, ox.QuerySolutions)
-        names = [variable.value for variable in found.variables]
-        return tuple({name: str(term) for name in names if (term := solution[name]) is not None} for solution in found)
+        """Return the answer over the content of the windows."""
+        solutions = self.store.select(self.text)
+        names = [variable.value for variable in solutions.variables]
+        return tuple(
+            {name: str(node) for name in names if (node := solution[name]) is not None} for solution in solutions
+        )
+
+
+def _to_quad(triple: ox.Triple, graph: GraphName) -> ox.Quad:
+    return ox.Quad(triple.subject, triple.predicate, triple.object, graph)
 
 
 class _Oxigraph(ABC):
-    """What both engines share."""
+    """Base of both engines."""
 
     def __init__(self) -> None:
         self.static: list[tuple[str, str | None]] = []
-        self.standing: dict[str, Standing] = {}
+        self.queries: dict[str, WindowedQuery] = {}
 
     def load(self, file: str, graph: str | None) -> None:
         """Remember a file; every query has a store of its own."""
@@ -101,35 +99,31 @@ class _Oxigraph(ABC):
         """Register a query over time windows of one size."""
         query = parse(text)
         grid = _grid(query)
-        store = ox.Store()
+        store = WindowStore(_to_quad)
         for file, graph in self.static:
-            target = ox.DefaultGraph() if graph is None else ox.NamedNode(graph)
-            store.bulk_load(path=file, format=ox.RdfFormat.N_TRIPLES, to_graph=target, lenient=True)
-        graphs: dict[str, list[ox.NamedNode]] = {}
+            store.load_static(graph_name(None if graph is None else Iri(graph)), file)
+        windows: dict[str, list[int]] = {}
         for window in query.windows:
-            assert window.name is not None
-            node = ox.NamedNode(window.name.value)
-            store.add_graph(node)
-            graphs.setdefault(window.stream.value, []).append(node)
+            windows.setdefault(window.stream.value, []).append(store.open_window(graph_name(window.name)))
         names = tuple(Iri(graph) for _, graph in self.static if graph is not None)
-        self.standing[name] = Standing(print_sparql(solutions_query(query, names)), grid, graphs, store)
+        self.queries[name] = WindowedQuery(print_sparql(solutions_query(query, names)), grid, store, windows)
 
     def unregister(self, name: str) -> None:
         """Forget a query."""
-        self.standing.pop(name, None)
+        self.queries.pop(name, None)
 
     @abstractmethod
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
         """Take an element."""
 
 
-class Incremental(_Oxigraph):
+class IncrementalOxigraph(_Oxigraph):
     """Event time: a window is answered when an element shows that it is over, and at the end of the stream."""
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
         """Answer the windows that close up to `t`, then take the element."""
-        for name, query in self.standing.items():
-            if stream not in query.graphs:
+        for name, query in self.queries.items():
+            if stream not in query.windows:
                 continue
             yield from self._close(name, query, t)
             if query.next_close is None:
@@ -137,12 +131,12 @@ class Incremental(_Oxigraph):
             query.add(t, stream, triples)
             query.last = t
 
-    def end(self) -> Answers:
+    def end(self) -> Replies:
         """Answer the windows that are still open."""
-        for name, query in self.standing.items():
+        for name, query in self.queries.items():
             yield from self._close(name, query, query.last + query.grid.width)
 
-    def _close(self, name: str, query: Standing, until: int) -> Answers:
+    def _close(self, name: str, query: WindowedQuery, until: int) -> Replies:
         while query.next_close is not None and query.next_close <= until:
             query.remove_before(query.next_close - query.grid.width)
             yield Answer(query=name, rows=query.rows(), t=query.next_close)
@@ -150,15 +144,15 @@ class Incremental(_Oxigraph):
             query.next_close += query.grid.step
 
     def due(self) -> None:
-        """Ask for no clock."""
+        """Return no time: this engine needs no clock."""
 
-    def tick(self) -> Answers:
+    def tick(self) -> Replies:
         """Do nothing."""
         return ()
 
 
-class Periodic(_Oxigraph):
-    """The clock on the wall: every slide, the elements that came in the last `width` milliseconds."""
+class PeriodicOxigraph(_Oxigraph):
+    """Wall clock: every slide, evaluate the elements that arrived in the last `width` milliseconds."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
@@ -169,34 +163,34 @@ class Periodic(_Oxigraph):
         self._sleep = sleep
         self._due: dict[str, float] = {}
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:  # noqa: ARG002
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:  # noqa: ARG002
         """Answer what was due before, then take an element as of now; the first starts the clock of each query."""
         yield from self.tick()
         now = self._clock()
-        for name, query in self.standing.items():
-            if stream in query.graphs:
+        for name, query in self.queries.items():
+            if stream in query.windows:
                 self._due.setdefault(name, now + query.grid.step / 1000)
                 query.add(now, stream, triples)
 
-    def end(self) -> Answers:
+    def end(self) -> Replies:
         """Execute each query once more when it is due, then stop: nothing else will come."""
-        last = sorted((due, name) for name, due in self._due.items() if name in self.standing)
+        last = sorted((due, name) for name, due in self._due.items() if name in self.queries)
         for due, name in last:
             self._sleep(max(due - self._clock(), 0))
             yield from self._answers({name: due})
 
     def due(self) -> float | None:
         """Return the time to the next execution."""
-        waiting = [due for name, due in self._due.items() if name in self.standing]
+        waiting = [due for name, due in self._due.items() if name in self.queries]
         return max(min(waiting) - self._clock(), 0) if waiting else None
 
-    def tick(self) -> Answers:
+    def tick(self) -> Replies:
         """Execute what is due; slides that were missed are not made up for."""
         now = self._clock()
-        late = [name for name, due in self._due.items() if due <= now and name in self.standing]
+        late = [name for name, due in self._due.items() if due <= now and name in self.queries]
         due = {}
         for name in late:
-            step = self.standing[name].grid.step / 1000
+            step = self.queries[name].grid.step / 1000
             self._due[name] += step * ((now - self._due[name]) // step + 1)
             due[name] = self._due[name] - step
         return self._answers(due)
@@ -204,7 +198,7 @@ class Periodic(_Oxigraph):
     def _answers(self, due: Mapping[str, float]) -> Iterator[Answer | Finished]:
         """Answer over what came since a window before each was due: the first element lies on that border."""
         for name, at in due.items():
-            query = self.standing[name]
+            query = self.queries[name]
             query.remove_before(at - query.grid.width / 1000)
             yield Answer(query=name, rows=query.rows())
             yield Finished(query=name)
@@ -229,4 +223,4 @@ def _first_close(grid: Grid, t: int) -> int:
 
 
 if __name__ == "__main__":
-    serve({"incremental": Incremental, "periodic": Periodic}[sys.argv[1]]())
+    serve({"incremental": IncrementalOxigraph, "periodic": PeriodicOxigraph}[sys.argv[1]]())

@@ -1,4 +1,4 @@
-"""An engine as a program of its own, spoken to by lines, with limits on time and memory."""
+"""Process of an engine, spoken to by lines, with limits on time, memory and output."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import IO
 import psutil
 
 from hydrograph.errors import DataError, UsageError
+from hydrograph_gauge.engines.outcome import OutputError, Verdict
 from hydrograph_gauge.engines.protocol import Command, Reply, Stop, line_of, read_reply
-from hydrograph_gauge.engines.resources import Sample, Watch
-from hydrograph_gauge.engines.verdict import Verdict
+from hydrograph_gauge.engines.resources import ResourceMonitor, Sample
 
 _WORDS = 2_000  # of what a program wrote to standard error, from the end
 _LINE = 64 << 20
@@ -29,7 +29,7 @@ _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError", "out of memory", "bad_alloc
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an engine may use; it is ended when it takes more."""
+    """Resources that an engine may use; it is killed when it takes more."""
 
     seconds: float = 600
     megabytes: float = 4_096
@@ -38,43 +38,49 @@ class Limits:
 
 
 class EngineStoppedError(Exception):
-    """The engine is gone or was ended; `verdict` and `words` say why."""
+    """The engine has exited or was ended, for the reason in `verdict` and `words`."""
 
-    def __init__(self, verdict: Verdict, words: str) -> None:
-        """Keep the verdict."""
+    def __init__(self, verdict: Verdict, words: str, output_error: OutputError | None = None) -> None:
+        """Keep the reason."""
         super().__init__(f"{verdict}: {words}" if words else str(verdict))
         self.verdict = verdict
         self.words = words
+        self.output_error = output_error
+
+    @classmethod
+    def for_output(cls, error: OutputError, words: str) -> EngineStoppedError:
+        """Return the error for an engine whose output is wrong in itself."""
+        return cls(Verdict.RUNTIME_ERROR, f"{error}: {words}", error)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A reply, and when it came on the clock of the testbed, in seconds."""
+class TimedReply:
+    """Reply with its arrival on the clock of the gauge, in seconds."""
 
     at: float
     reply: Reply
 
 
 @dataclass(slots=True)
-class Engine:
-    """A running engine. `tell` gives it a command, `hear` waits for its next reply."""
+class EngineProcess:
+    """Running engine: `tell` sends a command, `hear` waits for the next reply."""
 
     process: subprocess.Popen[bytes]
     limits: Limits
-    watch: Watch
+    watch: ResourceMonitor
     started: float
-    _heard: queue.SimpleQueue[Heard | EngineStoppedError | None]
+    _heard: queue.SimpleQueue[TimedReply | EngineStoppedError | None]
     _errors: IO[bytes]
     _ending: _Ending
     _ended: EngineStoppedError | None = field(default=None)
 
     @property
     def samples(self) -> list[Sample]:
-        """What it has used so far."""
+        """Resources used so far."""
         return self.watch.samples
 
     def tell(self, command: Command) -> None:
-        """Give it a command; waits while the engine does not read."""
+        """Send a command; blocks while the engine does not read."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(line_of(command))
@@ -82,7 +88,7 @@ class Engine:
         except (BrokenPipeError, ValueError):
             raise self._gone() from None
 
-    def hear(self, seconds: float | None = None) -> Heard:
+    def hear(self, seconds: float | None = None) -> TimedReply:
         """Return its next reply; raise EngineStoppedError if none comes in so many seconds, or none can come."""
         try:
             found = self._heard.get(timeout=seconds)
@@ -95,13 +101,13 @@ class Engine:
         return found
 
     def _gone(self) -> EngineStoppedError:
-        """Say why it is gone."""
+        """Return why the engine has exited."""
         if self._ended is not None:
             return self._ended
         try:
             code = self.process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            return EngineStoppedError(Verdict.CRASH, "it closed its output and went on running")
+            return EngineStoppedError(Verdict.CRASH, "it closed its output and continued to run")
         self._errors.seek(0)
         words = self._errors.read().decode("utf-8", "replace")[-_WORDS:].strip()
         if self._ending.why is Verdict.OUT_OF_MEMORY:
@@ -124,7 +130,7 @@ class Engine:
 
 @dataclass(slots=True)
 class _Ending:
-    """Ends an engine that passes a limit, once, and remembers which."""
+    """Killer of an engine that exceeds a limit; remembers which limit."""
 
     process: subprocess.Popen[bytes]
     why: Verdict | None = None
@@ -142,7 +148,7 @@ class _Ending:
 
 
 @contextmanager
-def started(command: Sequence[str], limits: Limits) -> Iterator[Engine]:
+def start_engine(command: Sequence[str], limits: Limits) -> Iterator[EngineProcess]:
     """Start a program in a process of its own, and end it and all it has started on leaving."""
     with tempfile.TemporaryFile() as errors:
         try:
@@ -151,17 +157,17 @@ def started(command: Sequence[str], limits: Limits) -> Iterator[Engine]:
             )
         except OSError as error:
             raise UsageError(f"cannot start {command[0]}: {error.strerror}") from error
-        heard: queue.SimpleQueue[Heard | EngineStoppedError | None] = queue.SimpleQueue()
+        heard: queue.SimpleQueue[TimedReply | EngineStoppedError | None] = queue.SimpleQueue()
         reader = threading.Thread(target=_listen, args=(process, limits, heard), daemon=True)
         ending = _Ending(process)
         timer = threading.Timer(limits.seconds, ending.out_of_time)
         timer.daemon = True
-        watch = Watch(process.pid, limits.megabytes, ending.out_of_memory)
+        watch = ResourceMonitor(process.pid, limits.megabytes, ending.out_of_memory)
         reader.start()
         timer.start()
         with watch:
             try:
-                yield Engine(process, limits, watch, time.monotonic(), heard, errors, ending)
+                yield EngineProcess(process, limits, watch, time.monotonic(), heard, errors, ending)
             finally:
                 timer.cancel()
                 _stop(process)
@@ -171,30 +177,28 @@ def started(command: Sequence[str], limits: Limits) -> Iterator[Engine]:
 
 
 def _listen(
-    process: subprocess.Popen[bytes], limits: Limits, heard: queue.SimpleQueue[Heard | EngineStoppedError | None]
+    process: subprocess.Popen[bytes], limits: Limits, heard: queue.SimpleQueue[TimedReply | EngineStoppedError | None]
 ) -> None:
-    """Stamp each line with the time at which it was read, until there are no more, or they are too many or none."""
+    """Stamp each line with its arrival, until the output ends, is too long, or is not a reply."""
     assert process.stdout is not None
     left = limits.output
     while line := process.stdout.readline(_LINE):
         at = time.monotonic()
         left -= len(line)
         if left < 0 or len(line) >= _LINE:
-            words = f"flood: more than {limits.output if left < 0 else _LINE} bytes " + (
-                "in all" if left < 0 else "a line"
-            )
-            heard.put(EngineStoppedError(Verdict.RUNTIME_ERROR, words))
+            words = f"more than {limits.output} bytes in all" if left < 0 else f"more than {_LINE} bytes a line"
+            heard.put(EngineStoppedError.for_output(OutputError.FLOOD, words))
             break
         try:
             if line.strip():
-                heard.put(Heard(at, read_reply(line)))
+                heard.put(TimedReply(at, read_reply(line)))
         except DataError as error:
-            heard.put(EngineStoppedError(Verdict.RUNTIME_ERROR, f"garbage: {error}"))
+            heard.put(EngineStoppedError.for_output(OutputError.GARBAGE, str(error)))
             break
     else:
         heard.put(None)
         return
-    _kill(process)  # it may wait for somebody to read on
+    _kill(process)  # it may be blocked on its full output
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""How the testbed talks with an engine: JSON objects, one a line, commands to its input and replies from its output.
+"""Protocol between gauge and engine: JSON objects, one a line, commands to its input and replies from its output.
 
 A program in any language takes part: it reads objects with `do`, and writes objects with `reply`. Terms are written as
 in N-Triples.
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
 from hydrograph_gauge.oracle.dataset import Row
+from hydrograph_gauge.validation import find_invalid_field
 
 
 class _Message(BaseModel):
@@ -55,7 +56,7 @@ class Send(_Message):
 
 
 class End(_Message):
-    """No element will follow: finish what is left, and say `ended`."""
+    """No element will follow: finish the remaining work, and reply `ended`."""
 
     do: Literal["end"] = "end"
 
@@ -76,7 +77,7 @@ class Loaded(_Message):
 
 
 class Registered(_Message):
-    """The query stands."""
+    """The query is registered."""
 
     reply: Literal["registered"] = "registered"
     query: str
@@ -90,7 +91,7 @@ class Unregistered(_Message):
 
 
 class Refused(_Message):
-    """The query can not be registered, and why, in the engine's own words."""
+    """The query is refused, with the reason and the engine's message."""
 
     reply: Literal["refused"] = "refused"
     query: str
@@ -115,7 +116,7 @@ class Finished(_Message):
 
 
 class Ended(_Message):
-    """All that was sent has been worked off."""
+    """All input has been processed."""
 
     reply: Literal["ended"] = "ended"
 
@@ -154,14 +155,15 @@ def _read(adapter: TypeAdapter[_Kind], line: bytes) -> _Kind:
     try:
         return adapter.validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the line"
+        invalid = find_invalid_field(error)
         shown = line[:120].decode("utf-8", "replace").rstrip("\n")
-        raise DataError(f"{place}: {first['msg']}, in {json.dumps(shown, ensure_ascii=False)}") from None
+        raise DataError(
+            f"{invalid.place or 'the line'}: {invalid.message}, in {json.dumps(shown, ensure_ascii=False)}"
+        ) from None
 
 
 def rows_of(answer: Answer, variables: tuple[str, ...]) -> Counter[Row]:
-    """Return the rows of an answer in the order of `variables`; raise DataError where a term is none."""
+    """Return the rows of an answer in the order of `variables`; raise DataError for an invalid term."""
     for row in answer.rows:
         if unknown := row.keys() - set(variables):
             raise DataError(f"answer of {answer.query}: no variable {sorted(unknown)[0]!r} is asked for")

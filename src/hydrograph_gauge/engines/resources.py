@@ -1,4 +1,4 @@
-"""Memory, processor time and threads of a process and all it has started, sampled while it runs."""
+"""Resource usage of a process tree, sampled while it runs: memory, processor time, threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at a tree of processes."""
+    """Resource usage at one moment."""
 
     at: float
     """Seconds since the watch began."""
@@ -29,8 +29,8 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Watch:
-    """Samples a tree of processes from its entry to its exit; calls `too_much` once if memory passes the limit."""
+class ResourceMonitor:
+    """Sampler of a process tree, from entry to exit; calls `too_much` once if memory passes the limit."""
 
     pid: int
     limit: float | None = None
@@ -109,7 +109,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return spent() - before
 
 
-def slope(samples: Sequence[Sample]) -> float:
+def memory_growth(samples: Sequence[Sample]) -> float:
     """Return by how many megabytes a second memory grows, by least squares; 0 for fewer than two samples."""
     if len(samples) < 2:
         return 0.0

@@ -68,8 +68,8 @@ def _install() -> None:
         except subprocess.TimeoutExpired:
             raise RunError(f"cannot fetch rsp-js {VERSION}: npm was not done after {_PATIENCE} s") from None
         if ran.returncode:
-            raise RunError(f"cannot fetch rsp-js {VERSION}: npm says {ran.stderr.strip()[-300:]}")
-        if not installed():  # somebody else may have been faster
+            raise RunError(f"cannot fetch rsp-js {VERSION}: npm printed {ran.stderr.strip()[-300:]}")
+        if not installed():  # another process may have installed it meanwhile
             Path(made).rename(target)
             Path(made).mkdir()  # the context removes it again
 

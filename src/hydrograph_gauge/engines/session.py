@@ -1,4 +1,4 @@
-"""One run of an engine: static data, queries, streams played into it, and what it said."""
+"""Session with an engine: load static data, register queries, play streams, collect answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.engines.process import Engine, EngineStoppedError, Heard, Limits, started
+from hydrograph_gauge.engines.outcome import AnswerBlock, Outcome, OutputError, Phase, Verdict
+from hydrograph_gauge.engines.process import EngineProcess, EngineStoppedError, Limits, TimedReply, start_engine
 from hydrograph_gauge.engines.protocol import (
     Answer,
     End,
@@ -31,8 +32,6 @@ from hydrograph_gauge.engines.protocol import (
     rows_of,
 )
 from hydrograph_gauge.engines.resources import Sample
-from hydrograph_gauge.engines.verdict import Outcome, Phase, Verdict
-from hydrograph_gauge.judge.blocks import Block
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.player import Handed, Pace, WallClock, play
 
@@ -45,8 +44,8 @@ _PATIENCE = 5.0  # seconds for queries to be taken back
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A query as an engine is asked it, and the variables of its answers in order."""
+class EngineQuery:
+    """Query in the language of an engine, with the variables of its answers in order."""
 
     text: str
     variables: tuple[str, ...]
@@ -55,10 +54,10 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What an engine is given."""
+class SessionInput:
+    """Input of a session."""
 
-    questions: Mapping[str, Question]
+    questions: Mapping[str, EngineQuery]
     streams: Mapping[Iri, Sequence[Element]]
     paces: Mapping[Iri, Pace]
     static: Mapping[str | None, str] = field(default_factory=dict)
@@ -71,24 +70,24 @@ class Task:
 
 
 @dataclass(slots=True)
-class Played:
-    """What happened: answers by query, failures by query, hand-over times, resources."""
+class SessionResult:
+    """Result of a session: answers and failures by query, hand-over times, resources."""
 
-    blocks: dict[str, list[Block]] = field(default_factory=dict)
+    blocks: dict[str, list[AnswerBlock]] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    """Only what went wrong; whether answers are right is for the judge to say."""
+    """Failures only; the judge decides whether answers are right."""
     handed: list[Handed] = field(default_factory=list)
     executions: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     samples: list[Sample] = field(default_factory=list)
 
 
-def run(command: Sequence[str], task: Task, limits: Limits) -> Played:
-    """Run an engine in a fresh process. Its failures are part of the result; the run of others goes on."""
-    played = Played(blocks={name: [] for name in task.questions})
+def run_session(command: Sequence[str], task: SessionInput, limits: Limits) -> SessionResult:
+    """Run an engine in a fresh process. Its failures are part of the result."""
+    played = SessionResult(blocks={name: [] for name in task.questions})
     phase = Phase.REGISTRATION
     standing: list[str] = []
-    with started(command, limits) as engine:
+    with start_engine(command, limits) as engine:
         try:
             _prepare(engine, task, played, standing)
             phase = Phase.EXECUTION
@@ -96,7 +95,7 @@ def run(command: Sequence[str], task: Task, limits: Limits) -> Played:
                 _play(engine, task, standing, played)
         except EngineStoppedError as error:
             for name in task.questions:
-                played.outcomes.setdefault(name, Outcome(error.verdict, phase, error.words))
+                played.outcomes.setdefault(name, Outcome(error.verdict, phase, error.words, error.output_error))
         played.samples = list(engine.samples)
         _take_back(engine, standing)
     for name in task.questions:
@@ -105,8 +104,8 @@ def run(command: Sequence[str], task: Task, limits: Limits) -> Played:
     return played
 
 
-def _prepare(engine: Engine, task: Task, played: Played, standing: list[str]) -> None:
-    """Load data and register queries; those that stand are written down one by one."""
+def _prepare(engine: EngineProcess, task: SessionInput, played: SessionResult, standing: list[str]) -> None:
+    """Load data and register queries; registered ones are noted one by one."""
     for graph, file in task.static.items():
         engine.tell(Load(file=file, graph=graph))
         heard = engine.hear().reply
@@ -126,8 +125,8 @@ def _prepare(engine: Engine, task: Task, played: Played, standing: list[str]) ->
                 raise EngineStoppedError(Verdict.RUNTIME_ERROR, f"expected registered or refused, got {other.reply}")
 
 
-def _take_back(engine: Engine, standing: Sequence[str]) -> None:
-    """Unregister the queries: an engine that goes on running elsewhere would go on answering them.
+def _take_back(engine: EngineProcess, standing: Sequence[str]) -> None:
+    """Unregister the queries: an engine that outlives the run would continue to answer them.
 
     The run is over, so nothing that goes wrong here changes its outcome.
     """
@@ -141,14 +140,14 @@ def _take_back(engine: Engine, standing: Sequence[str]) -> None:
             left -= isinstance(heard, Unregistered | Failed)
 
 
-def _play(engine: Engine, task: Task, standing: list[str], played: Played) -> None:
+def _play(engine: EngineProcess, task: SessionInput, standing: list[str], played: SessionResult) -> None:
     begin = time.monotonic()
     listener = _Listener(engine, task, begin, played)
     listener.start()
 
     def hand_over(stream: Iri, element: Element) -> None:
         wanted = {name: played.executions[name] + 1 for name in standing if _reads(task.questions[name], stream)}
-        engine.tell(Send(stream=stream.value, t=element.t, triples=statements(element)))
+        engine.tell(Send(stream=stream.value, t=element.t, triples=triple_lines(element)))
         if task.stepwise:
             listener.wait_for(wanted)
 
@@ -166,11 +165,11 @@ def _play(engine: Engine, task: Task, standing: list[str], played: Played) -> No
         raise listener.failure
 
 
-def _reads(question: Question, stream: Iri) -> bool:
+def _reads(question: EngineQuery, stream: Iri) -> bool:
     return question.streams is None or stream in question.streams
 
 
-def statements(element: Element) -> tuple[str, ...]:
+def triple_lines(element: Element) -> tuple[str, ...]:
     """Return the triples of an element as lines of N-Triples."""
     return tuple(
         f"{term_text(triple.subject)} {term_text(triple.predicate)} {term_text(triple.object)} ."
@@ -179,9 +178,9 @@ def statements(element: Element) -> tuple[str, ...]:
 
 
 class _Listener(threading.Thread):
-    """Hears an engine while it is played to, until it has ended or failed."""
+    """Reader of replies during the play, until the engine has ended or failed."""
 
-    def __init__(self, engine: Engine, task: Task, begin: float, played: Played) -> None:
+    def __init__(self, engine: EngineProcess, task: SessionInput, begin: float, played: SessionResult) -> None:
         super().__init__(daemon=True)
         self.failure: EngineStoppedError | None = None
         self._engine, self._task, self._begin, self._played = engine, task, begin, played
@@ -200,7 +199,7 @@ class _Listener(threading.Thread):
         except EngineStoppedError as error:
             self.failure = error
         except DataError as error:
-            self.failure = EngineStoppedError(Verdict.RUNTIME_ERROR, f"garbage: {error}")
+            self.failure = EngineStoppedError.for_output(OutputError.GARBAGE, str(error))
         with self._changed:
             self._changed.notify_all()
 
@@ -217,7 +216,7 @@ class _Listener(threading.Thread):
         with self._changed:
             self._changed.wait_for(reached)
 
-    def _take(self, heard: Heard) -> bool:
+    def _take(self, heard: TimedReply) -> bool:
         """Note a reply; tell whether it is the last."""
         at = (heard.at - self._begin) * 1000
         match heard.reply:
@@ -247,7 +246,7 @@ class _Listener(threading.Thread):
         return False
 
     def _close(self, query: str, at: float) -> None:
-        """Make a block of what an execution said."""
+        """Close the answer of an execution."""
         found = self._open.pop(query, None)
         if found is not None:
-            self._played.blocks[query].append(Block(at, found[0], found[1].t))
+            self._played.blocks[query].append(AnswerBlock(at, found[0], found[1].t))

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydrograph.errors import HydrographError
-from hydrograph_gauge.engines.registry import names
+from hydrograph_gauge.engines.registry import list_names
 from hydrograph_gauge.functional.cases import CASES
-from hydrograph_gauge.functional.suite import functional
+from hydrograph_gauge.functional.suite import run_suite
 from hydrograph_gauge.functional.w3c import w3c
-from hydrograph_gauge.results import Functional
+from hydrograph_gauge.run_records import FunctionalRecord
 
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
-def matrix(found: Sequence[Functional]) -> str:
+def matrix(found: Sequence[FunctionalRecord]) -> str:
     """Return the tests by engines, then how many of each group an engine passes of those that it can be asked."""
     engines = list(dict.fromkeys(each.engine for each in found))
     tests = list(dict.fromkeys((each.group, each.name) for each in found))
@@ -38,14 +38,14 @@ def matrix(found: Sequence[Functional]) -> str:
 def main() -> None:
     """Run the suite and print the matrix, and why tests failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engines", nargs="+", metavar="ENGINE", help=", ".join(names()))
+    parser.add_argument("engines", nargs="+", metavar="ENGINE", help=", ".join(list_names()))
     parser.add_argument(
         "--w3c", type=Path, help="the folder of the W3C's rdf-tests, for their SELECT tests in a window"
     )
     given = parser.parse_args()
     try:
         cases = [*CASES, *(w3c(given.w3c) if given.w3c else ())]
-        found = [each for engine in given.engines for each in functional(engine, cases)]
+        found = [each for engine in given.engines for each in run_suite(engine, cases)]
     except HydrographError as error:
         sys.stderr.write(f"functional: {error}\n")
         sys.exit(error.exit_code)

@@ -18,22 +18,21 @@ from hydrograph.temporal import Instant
 from hydrograph.windows.profile import RSPQL, Profile
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.outcome import AnswerBlock, Outcome, Phase, Verdict
 from hydrograph_gauge.engines.process import Limits
-from hydrograph_gauge.engines.session import Played, Question, Task, run
-from hydrograph_gauge.engines.verdict import Outcome, Phase, Verdict
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
 from hydrograph_gauge.functional.cases import CASES
-from hydrograph_gauge.judge.blocks import Block
-from hydrograph_gauge.oracle.compare import Difference, compare, row_text
+from hydrograph_gauge.oracle.compare import Difference, compare, format_row
 from hydrograph_gauge.oracle.dataset import Row, StaticData
-from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from hydrograph_gauge.player import AsFastAsTaken, ByEventTime, Pace
-from hydrograph_gauge.results import Functional
+from hydrograph_gauge.run_records import FunctionalRecord
 
 _DIED = {Verdict.CRASH, Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY}
 _LIMITS = Limits(seconds=120)
 
 
-class Test(Protocol):
+class SuiteTest(Protocol):
     """A case, ours or the W3C's."""
 
     @property
@@ -68,7 +67,7 @@ class Test(Protocol):
 class _Asked:
     """A case as an engine is asked it: its streams have names of their own, so that all cases can run at once."""
 
-    case: Test
+    case: SuiteTest
     number: int
 
     @property
@@ -87,13 +86,13 @@ class _Asked:
         return Iri(f"{stream.value}-{self.number}")
 
 
-def functional(engine: str, cases: Sequence[Test] = CASES, limits: Limits = _LIMITS) -> Iterator[Functional]:
-    """Yield how an engine does in each case; a case that its language has no words for can not be asked."""
+def run_suite(engine: str, cases: Sequence[SuiteTest] = CASES, limits: Limits = _LIMITS) -> Iterator[FunctionalRecord]:
+    """Yield how an engine does in each case; a case that its language cannot express is not run."""
     asked = [_Asked(case, number) for number, case in enumerate(cases)]
     texts: dict[int, str] = {}
     for each in asked:
         try:
-            texts[each.number] = registry.text(engine, each.query())
+            texts[each.number] = registry.print_for_engine(engine, each.query())
         except UnsupportedError as error:
             yield _record(engine, each.case, None, str(error))
     able = [each for each in asked if each.number in texts]
@@ -112,7 +111,7 @@ def _batches(asked: Sequence[_Asked]) -> Iterator[list[_Asked]]:
 
 def _answered(
     engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits
-) -> Iterator[Functional]:
+) -> Iterator[FunctionalRecord]:
     played = _played(engine, batch, texts, folder, limits)
     if len(batch) > 1 and any(outcome.verdict in _DIED for outcome in played.outcomes.values()):
         for each in batch:  # one of them is to blame, and the others must not suffer
@@ -122,8 +121,8 @@ def _answered(
         yield _judged(engine, each.case, played.blocks[each.key], played.outcomes.get(each.key))
 
 
-def _played(engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits) -> Played:
-    by_clock = registry.engine(engine).by_clock
+def _played(engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits) -> SessionResult:
+    by_clock = registry.get_engine(engine).by_clock
     streams = {name: elements for each in batch for name, elements in each.streams(by_clock=by_clock).items()}
     pace: Pace = ByEventTime() if by_clock else AsFastAsTaken()
     static: dict[str | None, str] = {}
@@ -133,8 +132,10 @@ def _played(engine: str, batch: list[_Asked], texts: dict[int, str], folder: Pat
         lines = (f"{term_text(t.subject)} {term_text(t.predicate)} {term_text(t.object)} .\n" for t in triples)
         file.write_text("".join(sorted(lines)), "utf-8")
         static[None] = str(file)
-    questions = {each.key: Question(texts[each.number], _variables(each.query())) for each in batch}
-    return run(registry.command(engine), Task(questions, streams, dict.fromkeys(streams, pace), static), limits)
+    questions = {each.key: EngineQuery(texts[each.number], _variables(each.query())) for each in batch}
+    return run_session(
+        registry.start_command(engine), SessionInput(questions, streams, dict.fromkeys(streams, pace), static), limits
+    )
 
 
 def _variables(query: ContinuousQuery) -> tuple[str, ...]:
@@ -142,11 +143,11 @@ def _variables(query: ContinuousQuery) -> tuple[str, ...]:
     return tuple(variable.name for variable in query.form.variables)
 
 
-def _judged(engine: str, case: Test, blocks: Sequence[Block], outcome: Outcome | None) -> Functional:
+def _judged(engine: str, case: SuiteTest, blocks: Sequence[AnswerBlock], outcome: Outcome | None) -> FunctionalRecord:
     if outcome is not None and outcome.verdict is not Verdict.NO_ANSWER:
         able = outcome.phase is Phase.EXECUTION or outcome.verdict is Verdict.RUNTIME_ERROR
         return _record(engine, case, False if able else None, f"{outcome.verdict}: {outcome.words}")
-    known = registry.engine(engine)
+    known = registry.get_engine(engine)
     try:
         expects = due(case, known.profile, by_clock=known.by_clock)
     except UnsupportedError as error:  # its windows are not those of the case, and what they answer is left to chance
@@ -158,22 +159,24 @@ def _judged(engine: str, case: Test, blocks: Sequence[Block], outcome: Outcome |
     return _record(engine, case, not wrong, wrong)
 
 
-def due(case: Test, profile: Profile, *, by_clock: bool) -> dict[Instant, Counter[Row]]:
+def due(case: SuiteTest, profile: Profile, *, by_clock: bool) -> dict[Instant, Counter[Row]]:
     """Return what is to be answered, with the windows that have nothing to say where the engine reports those."""
     elements = case.elements(by_clock=by_clock)
     by_hand = case.expected()
     if by_hand is not None and profile == RSPQL:
         # When there is a report does not depend on what is asked; not all of that could be foreseen, such as BNODE.
         anything = replace(case.query(), pattern=Values((), ()))
-        reports = expected(anything, elements, profile=profile, evaluator=lambda _, __: ())
+        reports = evaluate_reports(anything, elements, profile=profile, evaluator=lambda _, __: ())
         return {report.t: Counter[Row]() for report in reports} | dict(by_hand)
     found: dict[Instant, Counter[Row]] = {}
-    for report in expected(case.query(), elements, case.static_data(), profile=profile):
+    for report in evaluate_reports(case.query(), elements, case.static_data(), profile=profile):
         found[report.t] = found.get(report.t, Counter()) + report.rows
     return found
 
 
-def difference(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant, *, by_clock: bool) -> str:
+def difference(
+    due: dict[Instant, Counter[Row]], blocks: Sequence[AnswerBlock], until: Instant, *, by_clock: bool
+) -> str:
     """Return what is wrong up to a time, nothing if all is right. Answers that name no time are taken in order.
 
     An empty report differs from silence, where times tell which reports came.
@@ -192,17 +195,17 @@ def difference(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until:
         return f"silent at {silent[0]} ms, where an empty report was due" if silent and None not in came else ""
     wanted = [rows for rows in due.values() if rows]
     needed = sum(t <= until for t, rows in due.items() if rows)
-    # A clock goes on when a stream is over; other engines may answer once more when they are told so.
+    # A clock continues after the end of a stream; other engines may answer once more at the end.
     for number, block in enumerate(said[:needed] if by_clock else said):
         if number > len(wanted):
-            return f"more answers than the {len(wanted)} that were due, such as {row_text(next(iter(block.rows)))}"
+            return f"more answers than the {len(wanted)} that were due, such as {format_row(next(iter(block.rows)))}"
         if number < needed and (wrong := compare(wanted[number], block.rows)):
             return f"answer {number + 1}: {_first_line(str(wrong))}"
     return f"{len(said)} answers with rows where {needed} were due" if len(said) < needed else ""
 
 
-def row_by_row(due: dict[Instant, Counter[Row]], blocks: Sequence[Block], until: Instant) -> str:
-    """Return what is wrong with an engine that says each row as soon as it can: in how many answers is its own affair.
+def row_by_row(due: dict[Instant, Counter[Row]], blocks: Sequence[AnswerBlock], until: Instant) -> str:
+    """Return the difference for an engine that gives each row as soon as it can, in any number of answers.
 
     Rows that are due after the time may come, and need not.
     """
@@ -218,5 +221,5 @@ def _first_line(text: str) -> str:
     return lines[0] + (f" and {len(lines) - 1} more" if len(lines) > 1 else "")
 
 
-def _record(engine: str, case: Test, passed: bool | None, words: str) -> Functional:  # noqa: FBT001
-    return Functional(engine=engine, group=case.group, name=case.name, passed=passed, words=words[:300])
+def _record(engine: str, case: SuiteTest, passed: bool | None, words: str) -> FunctionalRecord:  # noqa: FBT001
+    return FunctionalRecord(engine=engine, group=case.group, name=case.name, passed=passed, words=words[:300])

@@ -19,7 +19,7 @@ from hydrograph_gauge.functional.w3c_answers import read_answer
 from hydrograph_gauge.functional.w3c_evaluate import STREAM, WIDTH, in_window
 from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Row, StaticData
-from hydrograph_gauge.oracle.oxigraph import term_of
+from hydrograph_gauge.oracle.window_store import term_of
 from tests.support.conformance import find_manifest
 
 _AT, _OVER = WIDTH // 2, 2 * WIDTH + 1

@@ -37,7 +37,7 @@ _TABLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """Solutions; a graph is its triples, a truth value one row of one boolean."""
 
     variables: tuple[str, ...]
@@ -50,7 +50,7 @@ class Answer:
     """Whether the format knows no kinds of terms but blank nodes, and no unbound variables but empty texts."""
 
 
-def read_answer(file: Path) -> Answer:
+def read_answer(file: Path) -> QueryResult:
     """Return the answer that a file of results holds."""
     ending = file.suffix
     if ending in _TABLES:
@@ -58,7 +58,7 @@ def read_answer(file: Path) -> Answer:
         if isinstance(found, ox.QueryBoolean):
             return truth(value=bool(found))
         names = tuple(variable.value for variable in found.variables)
-        return Answer(names, tuple(tuple(None if x is None else term_of(x) for x in row) for row in found))
+        return QueryResult(names, tuple(tuple(None if x is None else term_of(x) for x in row) for row in found))
     if ending in _GRAPHS:
         return _of_graph(file)
     if ending == ".csv":
@@ -66,9 +66,9 @@ def read_answer(file: Path) -> Answer:
     raise DataError(f"{file}: unknown format of results; known are {', '.join((*_TABLES, *_GRAPHS, '.csv'))}")
 
 
-def truth(*, value: bool) -> Answer:
+def truth(*, value: bool) -> QueryResult:
     """Return the answer of an ASK."""
-    return Answer(BOOLEAN, ((Literal(str(value).lower(), XSD_BOOLEAN),),))
+    return QueryResult(BOOLEAN, ((Literal(str(value).lower(), XSD_BOOLEAN),),))
 
 
 def term_of(node: object) -> Term:
@@ -76,12 +76,12 @@ def term_of(node: object) -> Term:
     return parse_term(str(node))
 
 
-def _of_graph(file: Path) -> Answer:
+def _of_graph(file: Path) -> QueryResult:
     store = ox.Store()
     store.load(path=file, format=_GRAPHS[file.suffix], base_iri=file.as_uri())
     sets = [quad.subject for quad in store.quads_for_pattern(None, TYPE, ox.NamedNode(RS + "ResultSet"))]
     if not sets:
-        return Answer(TRIPLE, tuple(tuple(map(term_of, quad.triple)) for quad in store))
+        return QueryResult(TRIPLE, tuple(tuple(map(term_of, quad.triple)) for quad in store))
     if len(sets) != 1:
         raise DataError(f"{file}: expected one result set, got {len(sets)}")
 
@@ -102,15 +102,15 @@ def _of_graph(file: Path) -> Answer:
         found.append((places[0] if places else None, tuple(bound.get(name) for name in names)))
     ordered = bool(found) and all(place is not None for place, _ in found)
     rows = [row for _, row in (sorted(found, key=lambda item: item[0] or 0) if ordered else found)]
-    return Answer(names, tuple(rows), ordered)
+    return QueryResult(names, tuple(rows), ordered)
 
 
-def _of_csv(file: Path) -> Answer:
+def _of_csv(file: Path) -> QueryResult:
     with file.open(encoding="utf-8", newline="") as opened:
         lines = list(csv.reader(opened))
     if not lines:
         raise DataError(f"{file}: expected a line of variables, got an empty file")
-    return Answer(tuple(lines[0]), tuple(tuple(map(_of_cell, line)) for line in lines[1:]), texts_only=True)
+    return QueryResult(tuple(lines[0]), tuple(tuple(map(_of_cell, line)) for line in lines[1:]), texts_only=True)
 
 
 def _of_cell(text: str) -> Term | None:
@@ -129,7 +129,7 @@ def _as_cell(term: Term | None) -> Term | None:
             return term
 
 
-def difference(expected: Answer, got: Answer, *, lax: bool = False) -> str:
+def difference(expected: QueryResult, got: QueryResult, *, lax: bool = False) -> str:
     """Return in words how an answer differs from the expected one; nothing if it does not.
 
     Blank nodes are equal up to one bijection of the whole answer, numbers by value within their datatype.
@@ -156,7 +156,7 @@ def difference(expected: Answer, got: Answer, *, lax: bool = False) -> str:
     return ""
 
 
-def _arranged(answer: Answer, variables: tuple[str, ...]) -> Answer:
+def _arranged(answer: QueryResult, variables: tuple[str, ...]) -> QueryResult:
     places = [answer.variables.index(name) for name in variables]
     return replace(answer, variables=variables, rows=tuple(tuple(row[n] for n in places) for row in answer.rows))
 

@@ -20,9 +20,9 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.streams.sources import RecordedStream, open_stream
-from hydrograph.streams.static import StaticGraphs, read_graphs
+from hydrograph.streams.static_graphs import StaticGraphs, read_graphs
 from hydrograph.windows.profile import RSPQL
-from hydrograph_gauge.functional.w3c_answers import Answer
+from hydrograph_gauge.functional.w3c_answers import QueryResult
 from hydrograph_gauge.functional.w3c_manifest import Entry
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Engine:
     placement: PlacementChoice
     session: SparkSession | None = None
 
-    def answer(self, test: Entry) -> Answer:
+    def answer(self, test: Entry) -> QueryResult:
         """Return what the engine answers to a test: the report of the window that holds its data."""
         query = parse(test.text, "sparql", base=test.query.as_uri())
         content, named = _by_name(test.data), _by_name(test.graphs)
@@ -102,7 +102,7 @@ class Engine:
         )
         with run:
             (report,) = run.reports()
-        return Answer(report.variables, tuple(report.terms()), sorted_by=sort_columns(query))
+        return QueryResult(report.variables, tuple(report.terms()), sorted_by=sort_columns(query))
 
 
 def _by_name(files: tuple[Path, ...]) -> dict[Iri, Path]:

@@ -1,7 +1,6 @@
-"""One query on one engine, judged: what became of it as a whole, and window by window.
+"""Judgement of one query on one engine: its verdict, its faults, and a score for every window.
 
-`judge` is all that an experiment calls. Evidence is what the query was asked over; it is given as a function because
-only wrong answers ask for it.
+`judge_query` is the entry. Evidence is given as a function, because only wrong answers need it.
 """
 
 from __future__ import annotations
@@ -13,60 +12,71 @@ from heapq import nsmallest
 from statistics import median, quantiles
 
 from hydrograph.temporal import Interval
-from hydrograph_gauge.engines.resources import slope
-from hydrograph_gauge.engines.verdict import Phase, Verdict
+from hydrograph_gauge.engines.outcome import Phase, Verdict
+from hydrograph_gauge.engines.resources import memory_growth
 from hydrograph_gauge.judge import match_content_change as eager
-from hydrograph_gauge.judge.blame import COST, EXPLAINED, ROWS, WINDOWS, blame
-from hydrograph_gauge.judge.diagnose import diagnose, ended
-from hydrograph_gauge.judge.evidence import Evidence, Held, Moved
-from hydrograph_gauge.judge.faults import Fault
-from hydrograph_gauge.judge.judge_input import Due, Said, Trial, row_text
-from hydrograph_gauge.judge.pairing import contiguous, paired
-from hydrograph_gauge.judge.recover_borders import recover
-from hydrograph_gauge.judge.row_compare import score_texts, terms_of
-from hydrograph_gauge.judge.score import Score
-from hydrograph_gauge.judge.search_budget import BUDGET, Grace
-from hydrograph_gauge.judge.second_opinion import ORACLE_ERROR, Opinions
-from hydrograph_gauge.oracle.arbiter import Verdict as Opinion
+from hydrograph_gauge.judge.diagnosis import Fault, diagnose, find_ending_faults
+from hydrograph_gauge.judge.evidence import (
+    EXPLANATION_BUDGET,
+    MAX_EXPLAINED_ROWS,
+    MAX_EXPLAINED_WINDOWS,
+    MAX_ROWS,
+    BorderShift,
+    Evidence,
+    WindowTriples,
+    explain_row,
+)
+from hydrograph_gauge.judge.gracious_mode import GRACIOUS_BUDGET, GraciousSearch, recover_borders
+from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
+from hydrograph_gauge.judge.pairing import pair_answers, pair_contiguous
+from hydrograph_gauge.judge.row_compare import Score, score_texts
+from hydrograph_gauge.judge.second_opinion import ORACLE_ERROR, SecondOpinion
 from hydrograph_gauge.oracle.compare import Difference
-from hydrograph_gauge.oracle.dataset import Row
-from hydrograph_gauge.results import Blame, Outcome, Window
+from hydrograph_gauge.oracle.dataset import Row, row_text, terms_of
+from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict as Opinion
+from hydrograph_gauge.run_records import OutcomeRecord, RowExplanation, WindowRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the judge says: records for the file of results, and the faults as they are known to programs."""
+    """Result of judging: records for the results file, and the faults as typed values."""
 
-    outcome: Outcome
-    windows: tuple[Window, ...]
+    outcome: OutcomeRecord
+    windows: tuple[WindowRecord, ...]
     faults: tuple[Fault, ...]
 
 
-Judged = tuple[Due | None, Said | None, Score]
+ScoredPair = tuple[ExpectedReport | None, EngineAnswer | None, Score]
 
 
-def judge(
-    trial: Trial, evidence: Callable[[], Evidence] | None = None, *, gracious: bool = False, budget: int = BUDGET
+def judge_query(
+    trial: JudgeInput,
+    evidence: Callable[[], Evidence] | None = None,
+    *,
+    gracious: bool = False,
+    budget: int = GRACIOUS_BUDGET,
 ) -> Judgement:
     """Judge the answers to a query; `gracious` searches for the borders that were really used and judges by those.
 
     The verdict stays that of the borders that were due. `budget` is what the search may cost.
     """
-    grace = Grace(evidence, gracious=gracious, budget=budget)
+    grace = GraciousSearch(evidence, gracious=gracious, budget=budget)
     if trial.slide is not None:
-        matched = eager.matched(trial)
-        faults = [*ended(trial), *eager.faults(trial, matched)]
-        slides = eager.windows(trial, matched, grace)
+        matched = eager.match_rows(trial)
+        faults = [*find_ending_faults(trial), *eager.find_row_faults(trial, matched)]
+        slides = eager.slide_records(trial, matched, grace)
         wrong = len(matched.missing), len(matched.extra)
         return _whole(trial, slides, faults, wrong, tuple(grace.notes()), (matched.precision, matched.recall))
-    found, outside = (paired(trial.due, trial.said), 0) if trial.t0 is None else contiguous(trial.due, trial.said)
+    found, outside = (
+        (pair_answers(trial.due, trial.said), 0) if trial.t0 is None else pair_contiguous(trial.due, trial.said)
+    )
     pairs = [
         (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
         for due, said in found
         if said is not None or due is None or trial.last is None or due.t <= trial.last
     ]
-    notes = [f"{outside} reports before the first answer or behind the last are not asked for"] if outside else []
-    opinions = Opinions(grace.evidence, trial.static)
+    notes = [f"{outside} reports before the first answer or after the last are not required"] if outside else []
+    opinions = SecondOpinion(grace.evidence, trial.static)
     settled = _settled(pairs, opinions)
     differences = {place: pairs[place][2] for place, opinion in settled.items() if opinion is Opinion.ORACLE_ERROR}
     for place, score in differences.items():
@@ -76,9 +86,9 @@ def judge(
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
     shown = 0
     windows = []
-    before: Due | None = None
+    before: ExpectedReport | None = None
     for place, (due, said, score) in enumerate(pairs):
-        look = grace.evidence() if not score.right and shown < WINDOWS else None
+        look = grace.evidence() if not score.right and shown < MAX_EXPLAINED_WINDOWS else None
         shown += look is not None
         used, graced = None, score
         if due is not None and said is not None and not score.right:
@@ -91,10 +101,10 @@ def judge(
     return _whole(trial, windows, faults, (missing, extra), (*notes, *opinions.notes(), *grace.notes()))
 
 
-def _settled(pairs: Sequence[Judged], opinions: Opinions) -> dict[int, Opinion]:
-    """Return what rdflib says about wrong answers, by their places."""
+def _settled(pairs: Sequence[ScoredPair], opinions: SecondOpinion) -> dict[int, Opinion]:
+    """Return the opinions of rdflib on wrong answers, by their places."""
     found: dict[int, Opinion] = {}
-    before: Due | None = None
+    before: ExpectedReport | None = None
     for place, (due, said, score) in enumerate(pairs):
         if due is not None and said is not None and not score.right:
             opinion = opinions.of(due, said, before)
@@ -104,38 +114,43 @@ def _settled(pairs: Sequence[Judged], opinions: Opinions) -> dict[int, Opinion]:
     return found
 
 
-def _with_opinion(window: Window, opinion: Opinion | None, difference: Score | None) -> Window:
-    """Return a window with what rdflib says; where the oracle is wrong, with what that finds wrong."""
+def _with_opinion(window: WindowRecord, opinion: Opinion | None, difference: Score | None) -> WindowRecord:
+    """Return a window with the opinion of rdflib and, if the oracle is wrong, with the oracle's difference."""
     if opinion is None:
         return window
     update: dict[str, object] = {"opinion": opinion.value}
     if difference is not None:
         rows = difference.difference
-        update["missing"] = tuple(Blame(row=row_text(row)) for row in _first(rows.missing))
-        update["extra"] = tuple(Blame(row=row_text(row)) for row in _first(rows.extra))
+        update["missing"] = tuple(RowExplanation(row=row_text(row)) for row in _first(rows.missing))
+        update["extra"] = tuple(RowExplanation(row=row_text(row)) for row in _first(rows.extra))
     return window.model_copy(update=update)
 
 
 def _window(
-    trial: Trial, due: Due | None, said: Said | None, score: Score, used: Interval | None, evidence: Evidence | None
-) -> Window:
+    trial: JudgeInput,
+    due: ExpectedReport | None,
+    said: EngineAnswer | None,
+    score: Score,
+    used: Interval | None,
+    evidence: Evidence | None,
+) -> WindowRecord:
     difference = score.difference
     if due is None:
-        return Window(
+        return WindowRecord(
             key=trial.key,
             t=None,
             expected=0,
             actual=score.actual,
             precision=float(score.precision),
             recall=float(score.recall),
-            extra=tuple(Blame(row=row_text(row)) for row in _first(difference.extra)),
+            extra=tuple(RowExplanation(row=row_text(row)) for row in _first(difference.extra)),
         )
     since = trial.due_at(due) if trial.due_at is not None else None
     content = due.content
     if evidence is not None and content is None:
         content = len(evidence.held(evidence.elements(due.t, due.seq)))
-    wide = Moved() if evidence is None else Moved(-evidence.width, evidence.width)
-    return Window(
+    wide = BorderShift() if evidence is None else BorderShift(-evidence.width, evidence.width)
+    return WindowRecord(
         key=trial.key,
         t=due.t,
         open=due.open,
@@ -148,19 +163,21 @@ def _window(
         precision=float(score.precision),
         recall=float(score.recall),
         delay=None if said is None or since is None else said.at - since,
-        missing=_blamed(evidence, due, difference.missing, Moved()),
+        missing=_blamed(evidence, due, difference.missing, BorderShift()),
         extra=_blamed(evidence, due, difference.extra, wide),
     )
 
 
-def _moved(due: Due, moved: Moved | None) -> Interval | None:
-    """Return where a window really lies, if the fault behind all of them says so."""
+def _moved(due: ExpectedReport, moved: BorderShift | None) -> Interval | None:
+    """Return the borders of a window as moved by the fault, if the fault moves windows."""
     if moved is None or moved.start is None or due.open is None or due.close is None:
         return None
     return Interval(due.open + moved.start, due.close + moved.end)
 
 
-def _used(grace: Grace, due: Due, said: Said, before: Due | None) -> tuple[Interval, Score] | None:
+def _used(
+    grace: GraciousSearch, due: ExpectedReport, said: EngineAnswer, before: ExpectedReport | None
+) -> tuple[Interval, Score] | None:
     """Return the borders at which the answer fits better than at those that were due, and how well."""
     if due.open is None or due.close is None or not said.rows or (evidence := grace.asked()) is None:
         return None
@@ -168,34 +185,40 @@ def _used(grace: Grace, due: Due, said: Said, before: Due | None) -> tuple[Inter
     earlier = None if before is None else before.t
 
     def answer(window: Interval) -> Counter[Row]:
-        return evidence.answer(due.t, earlier, Moved(window.start - start, window.end - end))
+        return evidence.answer(due.t, earlier, BorderShift(window.start - start, window.end - end))
 
     times = evidence.times(start - evidence.width, end + evidence.width)
     actual = terms_of(said.rows)
-    found = grace.within(evidence, lambda may_ask: recover(Interval(start, end), times, actual, answer, may_ask))
+    found = grace.within(
+        evidence, lambda may_ask: recover_borders(Interval(start, end), times, actual, answer, may_ask)
+    )
     return None if found is None or found.window == Interval(start, end) else (found.window, found.score)
 
 
-def _blamed(evidence: Evidence | None, due: Due, rows: Counter[Row], moved: Moved) -> tuple[Blame, ...]:
+def _blamed(
+    evidence: Evidence | None, due: ExpectedReport, rows: Counter[Row], moved: BorderShift
+) -> tuple[RowExplanation, ...]:
     """Return rows with triples that make them: of the window, or from around it for rows that are too many."""
     shown = _first(rows)
-    if evidence is None or not shown or evidence.cost > COST:
-        return tuple(Blame(row=row_text(row)) for row in shown)
-    moved = moved if evidence.can_move else Moved()
-    held: Held = evidence.held(evidence.elements(due.t, due.seq, moved))
+    if evidence is None or not shown or evidence.cost > EXPLANATION_BUDGET:
+        return tuple(RowExplanation(row=row_text(row)) for row in shown)
+    moved = moved if evidence.can_move else BorderShift()
+    held: WindowTriples = evidence.held(evidence.elements(due.t, due.seq, moved))
     return tuple(
-        Blame(row=row_text(row), triples=blame(evidence, held, row, due.t) if number < EXPLAINED else ())
+        RowExplanation(
+            row=row_text(row), triples=explain_row(evidence, held, row, due.t) if number < MAX_EXPLAINED_ROWS else ()
+        )
         for number, row in enumerate(shown)
     )
 
 
 def _first(rows: Counter[Row]) -> list[Row]:
-    return nsmallest(ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
+    return nsmallest(MAX_ROWS, rows.elements(), key=lambda row: tuple(text or "" for text in row_text(row)))
 
 
 def _whole(
-    trial: Trial,
-    windows: Sequence[Window],
+    trial: JudgeInput,
+    windows: Sequence[WindowRecord],
     faults: Sequence[Fault],
     wrong: tuple[int, int],
     notes: Sequence[str] = (),
@@ -213,7 +236,7 @@ def _whole(
         verdict, words = ORACLE_ERROR, f"rdflib answers as the engine does in all {settled} windows that differ"
     delays = [window.delay for window in windows if window.delay is not None and not trial.hurried]
     rows = [said for said in trial.said if said.rows]
-    outcome = Outcome(
+    outcome = OutcomeRecord(
         key=trial.key,
         verdict=verdict,
         phase=phase,
@@ -240,15 +263,15 @@ def _whole(
         delay_median=median(delays) if delays else None,
         delay_95=quantiles(delays, n=20, method="inclusive")[-1] if len(delays) > 1 else max(delays, default=None),
         memory_peak=max((sample.memory for sample in trial.samples), default=None),
-        memory_slope=slope(trial.samples) if len(trial.samples) > 1 else None,
+        memory_slope=memory_growth(trial.samples) if len(trial.samples) > 1 else None,
         cpu=trial.samples[-1].cpu if trial.samples else None,
     )
     return Judgement(outcome, tuple(windows), tuple(faults))
 
 
-def _verdict(trial: Trial, missing: int, extra: int) -> tuple[str, Phase, str]:
+def _verdict(trial: JudgeInput, missing: int, extra: int) -> tuple[str, Phase, str]:
     ending = trial.ending
-    # An engine that is silent because nothing was to be said is right.
+    # An engine without answers is right if no rows were expected.
     if ending is not None and not (ending.verdict is Verdict.NO_ANSWER and missing == extra == 0):
         return ending.verdict, ending.phase, ending.words
     if missing or extra:
@@ -256,8 +279,8 @@ def _verdict(trial: Trial, missing: int, extra: int) -> tuple[str, Phase, str]:
     return Verdict.OK, Phase.EXECUTION, ""
 
 
-def _handed_rate(trial: Trial) -> float | None:
-    """Return how many triples a second were really handed over."""
+def _handed_rate(trial: JudgeInput) -> float | None:
+    """Return the triples a second at which the input was handed over."""
     if not trial.handed or trial.handed[-1].at <= 0:
         return None
     return sum(len(each.element.triples) for each in trial.handed) * 1000 / trial.handed[-1].at

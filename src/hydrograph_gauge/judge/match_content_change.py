@@ -1,7 +1,7 @@
-"""Engines that answer as soon as they can: rows are matched in the order in which they come, and told by slides.
+"""Matching for content change: rows of an engine that answers as soon as it can, in order of arrival, by slides.
 
-As YABench does for content change: what is new at each event is expected once, row by row. An answer is a hit if an
-equal row (A12) is still expected; a row that nothing expects counts for the slide in which it came. Precision and
+As in YABench, each new row of an event is expected once. An answer is a hit if an equal row (A12) is still expected; an
+unexpected row counts for the slide in which it came. Precision and
 recall are those of each slide, and over all rows for the engine as a whole.
 """
 
@@ -17,20 +17,25 @@ from typing import NamedTuple
 
 from hydrograph.rdf.encoding import decode
 from hydrograph.temporal import Instant
-from hydrograph_gauge.judge.blame import COST, EXPLAINED, ROWS, WINDOWS, blame
-from hydrograph_gauge.judge.evidence import Evidence
-from hydrograph_gauge.judge.faults import Fault, Kind
-from hydrograph_gauge.judge.judge_input import Due, Trial
-from hydrograph_gauge.judge.recover_retention import Claim, Kept, recover
-from hydrograph_gauge.judge.search_budget import Grace
-from hydrograph_gauge.judge.values import Values
+from hydrograph_gauge.judge.diagnosis import Fault, FaultKind
+from hydrograph_gauge.judge.evidence import (
+    EXPLANATION_BUDGET,
+    MAX_EXPLAINED_ROWS,
+    MAX_EXPLAINED_WINDOWS,
+    MAX_ROWS,
+    Evidence,
+    explain_row,
+)
+from hydrograph_gauge.judge.gracious_mode import Claim, GraciousSearch, RecoveredRetention, recover_retention
+from hydrograph_gauge.judge.judge_input import ExpectedReport, JudgeInput
+from hydrograph_gauge.judge.row_compare import RowNumbers
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.player import Handed
-from hydrograph_gauge.results import Blame, RowText, Window
+from hydrograph_gauge.run_records import RowExplanation, RowText, WindowRecord
 
 
-class Spare(NamedTuple):
-    """A row that nothing expected: the time that it counts for, and that of the newest element it can come from."""
+class UnexpectedRow(NamedTuple):
+    """Unexpected row: the time that it counts for, and the time of the newest element it can come from."""
 
     t: Instant
     row: RowText
@@ -38,13 +43,13 @@ class Spare(NamedTuple):
 
 
 @dataclass(slots=True)
-class Matched:
-    """Expected rows with when they came, rows that nothing expected, and what never came."""
+class RowMatch:
+    """Result of matching: expected rows with their arrival, unexpected rows, and missing rows."""
 
-    hits: list[tuple[Due, RowText, float]] = field(default_factory=list)
-    extra: list[Spare] = field(default_factory=list)
-    missing: list[tuple[Due, RowText]] = field(default_factory=list)
-    values: Values = field(default_factory=Values)
+    hits: list[tuple[ExpectedReport, RowText, float]] = field(default_factory=list)
+    extra: list[UnexpectedRow] = field(default_factory=list)
+    missing: list[tuple[ExpectedReport, RowText]] = field(default_factory=list)
+    values: RowNumbers = field(default_factory=RowNumbers)
 
     @property
     def precision(self) -> float:
@@ -57,10 +62,10 @@ class Matched:
         return _share(len(self.hits), len(self.hits) + len(self.missing), empty=not self.extra)
 
 
-def matched(trial: Trial) -> Matched:
+def match_rows(trial: JudgeInput) -> RowMatch:
     """Match what came with what was expected, each row with the first that waits for it."""
-    found = Matched()
-    waiting: defaultdict[int, deque[tuple[Due, RowText]]] = defaultdict(deque)
+    found = RowMatch()
+    waiting: defaultdict[int, deque[tuple[ExpectedReport, RowText]]] = defaultdict(deque)
     for due in trial.due:
         for row in due.rows.elements():
             waiting[found.values.number(row)].append((due, row))
@@ -78,7 +83,7 @@ def matched(trial: Trial) -> Matched:
         # The rows of one answer have no order, so those that nothing expects count where the others do.
         t = said.t if said.t is not None else last
         late = t if said.t is not None else max(t, newest.by(said.at))
-        found.extra += [Spare(t, row, late) for row in spare]
+        found.extra += [UnexpectedRow(t, row, late) for row in spare]
     found.missing = sorted((each for left in waiting.values() for each in left), key=lambda each: each[0].t)
     return found
 
@@ -102,8 +107,8 @@ class _Slide:
     """What was expected in one slide, and what came for it."""
 
     hits: int = 0
-    missing: list[tuple[Due, RowText]] = field(default_factory=list)
-    extra: list[Spare] = field(default_factory=list)
+    missing: list[tuple[ExpectedReport, RowText]] = field(default_factory=list)
+    extra: list[UnexpectedRow] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
     content: int | None = None
 
@@ -117,7 +122,7 @@ def _terms(row: RowText) -> Row:
     return tuple(None if text is None else decode(text) for text in row)
 
 
-def windows(trial: Trial, found: Matched, grace: Grace) -> list[Window]:
+def slide_records(trial: JudgeInput, found: RowMatch, grace: GraciousSearch) -> list[WindowRecord]:
     """Return one record for each slide that expects or gets anything; precision and recall are those of its rows."""
     assert trial.slide is not None
     slides: defaultdict[int, _Slide] = defaultdict(_Slide)
@@ -140,14 +145,16 @@ def windows(trial: Trial, found: Matched, grace: Grace) -> list[Window]:
         wrong = bool(slide.missing or slide.extra)
         kept = None
         if wrong and (given := grace.asked()) is not None:
-            kept = grace.within(given, partial(recover, given, list(slide.claims()), trial.slide))
-        evidence = grace.evidence() if wrong and shown < WINDOWS else None
+            kept = grace.within(given, partial(recover_retention, given, list(slide.claims()), trial.slide))
+        evidence = grace.evidence() if wrong and shown < MAX_EXPLAINED_WINDOWS else None
         shown += wrong
         records.append(_window(trial, number, slide, kept, evidence))
     return records
 
 
-def _window(trial: Trial, number: int, slide: _Slide, kept: Kept | None, evidence: Evidence | None) -> Window:
+def _window(
+    trial: JudgeInput, number: int, slide: _Slide, kept: RecoveredRetention | None, evidence: Evidence | None
+) -> WindowRecord:
     assert trial.slide is not None
     expected, actual = slide.hits + len(slide.missing), slide.hits + len(slide.extra)
     hits, due = slide.hits, expected
@@ -157,7 +164,7 @@ def _window(trial: Trial, number: int, slide: _Slide, kept: Kept | None, evidenc
     content = slide.content
     if content is None and evidence is not None and slide.extra:
         content = len(evidence.held(evidence.elements(slide.extra[-1].newest)))
-    return Window(
+    return WindowRecord(
         key=trial.key,
         t=(number + 1) * trial.slide,
         open=number * trial.slide,
@@ -179,29 +186,31 @@ def _share(hits: int, of: int, *, empty: bool) -> float:
     return hits / of if of else float(empty)
 
 
-def _blamed(evidence: Evidence | None, rows: Sequence[Spare | tuple[Due, RowText]]) -> Iterator[Blame]:
+def _blamed(
+    evidence: Evidence | None, rows: Sequence[UnexpectedRow | tuple[ExpectedReport, RowText]]
+) -> Iterator[RowExplanation]:
     """Yield rows with triples that make them: of what was to be seen, or from before it for rows that are too many."""
-    for number, each in enumerate(rows[:ROWS]):
-        row = each.row if isinstance(each, Spare) else each[1]
+    for number, each in enumerate(rows[:MAX_ROWS]):
+        row = each.row if isinstance(each, UnexpectedRow) else each[1]
         triples: tuple[str, ...] = ()
-        if evidence is not None and number < EXPLAINED and evidence.cost <= COST:
-            if isinstance(each, Spare):
+        if evidence is not None and number < MAX_EXPLAINED_ROWS and evidence.cost <= EXPLANATION_BUDGET:
+            if isinstance(each, UnexpectedRow):
                 t, held = each.newest, evidence.held(evidence.seen(each.newest, -2 * evidence.width))
             else:
                 t, held = each[0].t, evidence.held(evidence.elements(each[0].t, each[0].seq))
-            triples = blame(evidence, held, _terms(row), t)
-        yield Blame(row=row, triples=triples)
+            triples = explain_row(evidence, held, _terms(row), t)
+        yield RowExplanation(row=row, triples=triples)
 
 
-def faults(trial: Trial, found: Matched) -> list[Fault]:
+def find_row_faults(trial: JudgeInput, found: RowMatch) -> list[Fault]:
     """Return what is wrong with the rows: none came, some came again, or others than those expected."""
     if not found.missing and not found.extra:
         return []
     if not found.hits and not found.extra:
-        return [Fault(Kind.SILENT)]
+        return [Fault(FaultKind.SILENT)]
     expected = {found.values.number(row) for _, row, _ in found.hits}
     if not found.missing and all(found.values.number(each.row) in expected for each in found.extra):
-        return [Fault(Kind.REPEATS, f"{len(found.extra)} rows came again")]
+        return [Fault(FaultKind.REPEATS, f"{len(found.extra)} rows came again")]
     if trial.ending is not None and not found.extra:
-        return []  # what it did not come to say is no fault of its own
-    return [Fault(Kind.UNKNOWN, f"{len(found.missing)} rows missing, {len(found.extra)} too many")]
+        return []  # rows missing because the run ended are not a fault of their own
+    return [Fault(FaultKind.UNKNOWN, f"{len(found.missing)} rows missing, {len(found.extra)} too many")]

@@ -1,7 +1,7 @@
 """LSBench's comparison of two engines by their outputs alone: mismatch, comparability, and throughput under it.
 
-An output is a sequence of blocks: one for each execution of a periodic engine, one for each row of an eager one. What
-two engines say in another rhythm, or again and again, is no mismatch.
+An output is a sequence of blocks: one for each execution of a periodic engine, one for each row of an eager one. Rows
+that two engines give in another rhythm, or repeatedly, are not a mismatch.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TypeVar
 Element = TypeVar("Element", bound=Hashable)
 Blocks = Sequence[Sequence[Element]]
 COMPARABLE = 0.02
-"""The mismatch up to which outputs are comparable, unless an experiment says otherwise."""
+"""The mismatch up to which outputs are comparable, unless an experiment sets another."""
 
 
-def eager(rows: Sequence[Element]) -> list[tuple[Element]]:
+def blocks_of_rows(rows: Sequence[Element]) -> list[tuple[Element]]:
     """Return the blocks of an engine that answers as soon as it can: each row is one."""
     return [(row,) for row in rows]
 
@@ -30,9 +30,9 @@ def mismatch(one: Blocks[Element], other: Sequence[Element]) -> Fraction:
 
     Not symmetric. An output without rows misses nothing.
 
-    >>> mismatch(eager("ac"), "abbc")
+    >>> mismatch(blocks_of_rows("ac"), "abbc")
     Fraction(0, 1)
-    >>> mismatch(eager("ba"), "ab")
+    >>> mismatch(blocks_of_rows("ba"), "ab")
     Fraction(1, 2)
     """
     places: defaultdict[Element, list[int]] = defaultdict(list)
@@ -52,7 +52,7 @@ def _next(positions: list[int], start: int) -> int | None:
     return positions[at] if at < len(positions) else None
 
 
-def comparable(outputs: Mapping[str, Blocks[Element]], most: Fraction) -> bool:
+def are_comparable(outputs: Mapping[str, Blocks[Element]], most: Fraction) -> bool:
     """Tell whether no engine misses more than the share `most` of any other's rows (comp)."""
     flat = {name: list(chain.from_iterable(blocks)) for name, blocks in outputs.items()}
     return all(mismatch(outputs[one], flat[other]) <= most for one, other in permutations(outputs, 2))
@@ -60,7 +60,7 @@ def comparable(outputs: Mapping[str, Blocks[Element]], most: Fraction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """How often an engine executed a query while it was given the next input after each execution."""
+    """Number of executions of a query by an engine that got the next input after each execution."""
 
     count: int
     seconds: float

@@ -1,4 +1,4 @@
-"""Which answer belongs to which report, where answers may be left out, come twice, or name no time."""
+"""Pairing of answers with reports, where answers may be missing, repeated, or without a time."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from hydrograph.temporal import Instant
-from hydrograph_gauge.judge.judge_input import Due, Said
-from hydrograph_gauge.results import RowText
+from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport
+from hydrograph_gauge.run_records import RowText
 
-Pair: TypeAlias = tuple[Due | None, Said | None]
+Pair: TypeAlias = tuple[ExpectedReport | None, EngineAnswer | None]
 """A report with its answer; one of them is None where nothing came, or nothing was expected."""
 
 _BAND = 60
 """How many answers may be left out or added in a row before the two sequences lose each other."""
 
 
-def paired(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
+def pair_answers(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
     """Return every report and every answer once, in order of the reports.
 
     By the time that the answers name, if all do. Otherwise by turns, if there are as many answers as reports; else so
@@ -27,12 +27,12 @@ def paired(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
         return _by_time(due, said)
     if len(due) == len(said):
         return list(zip(due, said, strict=True))
-    return aligned(due, said)
+    return align_answers(due, said)
 
 
-def _by_time(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
+def _by_time(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
     """Pair what has the same time; of several with one time the first with the first."""
-    waiting: dict[Instant, list[Said]] = {}
+    waiting: dict[Instant, list[EngineAnswer]] = {}
     for each in said:
         assert each.t is not None
         waiting.setdefault(each.t, []).append(each)
@@ -45,8 +45,8 @@ def _by_time(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
     return [pair for _, _, pair in sorted(found, key=lambda each: each[:2])]
 
 
-def aligned(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
-    """Align the two sequences like two versions of a text: what fits best is paired, the rest stands alone."""
+def align_answers(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
+    """Align the two sequences like two versions of a text: what fits best is paired, the rest has no partner."""
     slack = abs(len(due) - len(said)) + _BAND
     best: list[dict[int, tuple[float, int]]] = [{} for _ in range(len(due) + 1)]  # by report and answer: worth, move
     for i in range(len(due), -1, -1):
@@ -68,12 +68,12 @@ def aligned(due: Sequence[Due], said: Sequence[Said]) -> list[Pair]:
     return found
 
 
-def contiguous(due: Sequence[Due], said: Sequence[Said]) -> tuple[list[Pair], int]:
-    """Return the pairs by what fits, whatever times are named, and how many reports were due before and after them.
+def pair_contiguous(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> tuple[list[Pair], int]:
+    """Return the best pairs, whatever times are given, and the number of reports left out before and after them.
 
-    What lies before the first answer and behind the last is no part of what was answered; silence is no answer.
+    Reports before the first answer and after the last are left out.
     """
-    pairs = aligned(due, said)
+    pairs = align_answers(due, said)
     places = [place for place, (_, answer) in enumerate(pairs) if answer is not None]
     if not places:
         return pairs, 0
@@ -82,6 +82,6 @@ def contiguous(due: Sequence[Due], said: Sequence[Said]) -> tuple[list[Pair], in
 
 
 def _worth(expected: Counter[RowText], actual: Counter[RowText]) -> float:
-    """Return how well an answer fits, from 0 to 1; that both are empty says a little."""
+    """Return how well an answer fits, from 0 to 1; two empty ones fit a little."""
     total = expected.total() + actual.total()
     return 2 * (expected & actual).total() / total if total else 0.1

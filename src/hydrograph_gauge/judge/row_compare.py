@@ -1,14 +1,60 @@
-"""Comparing answers that are texts: only what differs as text is read and compared by value (A12)."""
+"""Row comparison: score, precision and recall of an answer (YABench), and numbers for equal rows.
+
+Answers are texts; only rows that differ as texts are parsed and compared by value (A12).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
 
 from hydrograph.rdf.encoding import decode
-from hydrograph_gauge.judge.score import Score
-from hydrograph_gauge.oracle.compare import Difference, compare
-from hydrograph_gauge.oracle.dataset import Row
-from hydrograph_gauge.results import RowText
+from hydrograph.rdf.terms import BlankNode, Iri
+from hydrograph_gauge.oracle.compare import Difference, but_for_tolerance, compare, row_value, rows_equal
+from hydrograph_gauge.oracle.dataset import Row, terms_of
+from hydrograph_gauge.run_records import RowText
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Comparison of an answer with the expected one; both are bags, each row counts once (A12 defines equality)."""
+
+    expected: int
+    actual: int
+    difference: Difference
+
+    @property
+    def hits(self) -> int:
+        """Number of rows that were expected and came."""
+        return self.expected - self.difference.missing.total()
+
+    @property
+    def precision(self) -> Fraction:
+        """The share of what came that was expected; 1 if nothing was expected and nothing came."""
+        return _share(self.hits, self.actual, empty=self.expected == 0)
+
+    @property
+    def recall(self) -> Fraction:
+        """The share of what was expected that came; 1 if nothing was expected and nothing came."""
+        return _share(self.hits, self.expected, empty=self.actual == 0)
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer is the expected one."""
+        return not self.difference
+
+
+def score_rows(expected: Counter[Row], actual: Counter[Row]) -> Score:
+    """Compare an answer with the expected one."""
+    return Score(expected.total(), actual.total(), compare(expected, actual))
+
+
+def _share(hits: int, of: int, *, empty: bool) -> Fraction:
+    if of == 0:
+        return Fraction(int(empty))
+    return Fraction(hits, of)
 
 
 def score_texts(expected: Counter[RowText], actual: Counter[RowText]) -> Score:
@@ -29,9 +75,45 @@ def _has_blank(row: RowText) -> bool:
     return any(text is not None and text.startswith("_:") for text in row)
 
 
-def terms_of(rows: Counter[RowText]) -> Counter[Row]:
-    """Return rows of texts as rows of terms."""
-    found: Counter[Row] = Counter()
-    for row, count in rows.items():
-        found[tuple(None if text is None else decode(text) for text in row)] += count
-    return found
+_SOME_BLANK_NODE = Iri("urn:hydrograph:some-blank-node")
+
+
+class RowNumbers:
+    """Numbering of rows: equal rows have one number, and so have all within the tolerances of the first that came.
+
+    A blank node is equal to any other, because labels of two outputs cannot be matched in a sequence.
+
+    >>> values = RowNumbers()
+    >>> one, two = ('"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>',), (
+    ...     '"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>',
+    ... )
+    >>> values.number(one) == values.number(two)
+    True
+    """
+
+    def __init__(self) -> None:
+        """Start without rows."""
+        self._texts: dict[RowText, int] = {}
+        self._exact: dict[Hashable, int] = {}
+        self._near: dict[Hashable, list[tuple[Row, int]]] = {}
+
+    def number(self, text: RowText) -> int:
+        """Return the number of a row."""
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = self._of(text)
+        return known
+
+    def _of(self, text: RowText) -> int:
+        terms = (None if each is None else decode(each) for each in text)
+        row = tuple(_SOME_BLANK_NODE if isinstance(term, BlankNode) else term for term in terms)
+        exact = row_value(row)
+        known = self._exact.get(exact)
+        if known is None:
+            near = self._near.setdefault(but_for_tolerance(row), [])
+            known = next((number for other, number in near if rows_equal(row, other)), None)
+            if known is None:
+                known = len(self._exact)
+                near.append((row, known))
+            self._exact[exact] = known
+        return known

@@ -1,7 +1,7 @@
-"""A second opinion on wrong windows: where rdflib answers as the engine does, it is the oracle that is wrong.
+"""Second opinion on wrong windows: if rdflib agrees with the engine, the oracle is wrong.
 
-Only small windows are asked about, a few of each query and not for long: rdflib is slow. Where it finds the engine
-wrong several times and nothing else, it is not asked any more.
+rdflib is slow, so it evaluates only small windows, a few of each query, for a limited time. It is not asked again once
+it has found the engine wrong several times and never right.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 from hydrograph.errors import RunError
 from hydrograph_gauge.judge.evidence import Evidence
-from hydrograph_gauge.judge.judge_input import Due, Said
-from hydrograph_gauge.judge.row_compare import terms_of
-from hydrograph_gauge.oracle import arbiter
-from hydrograph_gauge.oracle.arbiter import Verdict
+from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport
+from hydrograph_gauge.oracle import rdflib_arbiter as arbiter
+from hydrograph_gauge.oracle.dataset import terms_of
+from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict
 
 ORACLE_ERROR = "oracle error"
 """The verdict on a query whose differences are all the oracle's own."""
@@ -26,11 +26,11 @@ TRIPLES = 500
 _WINDOWS = 20
 _SECONDS = 10.0
 _AGAINST = 3
-"""Windows after which an engine that was wrong in all of them is believed to be."""
+"""Windows after which an engine that was wrong in all of them is taken to be wrong."""
 
 
-class Opinions:
-    """Asks rdflib about windows of one query, and counts what it says."""
+class SecondOpinion:
+    """Opinions of rdflib on the windows of one query."""
 
     def __init__(self, evidence: Callable[[], Evidence | None], static: int) -> None:
         """Take the evidence, which is asked for if need be, and the size of the static data."""
@@ -39,13 +39,13 @@ class Opinions:
         self._spent = 0.0
         self._absent = ""
         self._failed = ""
-        self.said: Counter[Verdict] = Counter()
+        self.said: Counter[ArbiterVerdict] = Counter()
 
-    def of(self, due: Due, said: Said, before: Due | None) -> Verdict | None:
-        """Return who is right about a wrong answer; None where rdflib is not asked."""
+    def of(self, due: ExpectedReport, said: EngineAnswer, before: ExpectedReport | None) -> ArbiterVerdict | None:
+        """Return which side is right about a wrong answer; None if rdflib is not asked."""
         if self._absent or self._static > TRIPLES or due.content is None or due.content > TRIPLES:
             return None
-        against = self.said.total() == self.said[Verdict.ENGINE_ERROR] >= _AGAINST
+        against = self.said.total() == self.said[ArbiterVerdict.ENGINE_ERROR] >= _AGAINST
         if against or self.said.total() >= _WINDOWS or self._spent > _SECONDS:
             return None
         if (evidence := self._evidence()) is None:
@@ -58,17 +58,17 @@ class Opinions:
             self._absent = str(error)
             return None
         except Exception as error:  # noqa: BLE001 - rdflib has errors of its own, of any kind
-            found, self._failed = Verdict.UNDECIDED, f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            found, self._failed = ArbiterVerdict.UNDECIDED, f"{type(error).__name__}: {error}".splitlines()[0][:200]
         self._spent += time.monotonic() - begin
         self.said[found] += 1
         return found
 
     def notes(self) -> Iterator[str]:
-        """Say what is not simply the engine's fault."""
+        """Yield notes on windows that are not clearly the engine's fault."""
         if self._absent:
-            yield f"nobody else was asked about wrong windows: {self._absent}"
+            yield f"no second opinion on wrong windows: {self._absent}"
         if self._failed:
-            yield f"rdflib could not answer about some wrong windows, at last: {self._failed}"
-        for verdict in (Verdict.ORACLE_ERROR, Verdict.UNDECIDED):
+            yield f"rdflib could not evaluate some wrong windows; last error: {self._failed}"
+        for verdict in (ArbiterVerdict.ORACLE_ERROR, ArbiterVerdict.UNDECIDED):
             if self.said[verdict]:
                 yield f"{self.said[verdict]} of {self.said.total()} windows that rdflib was asked about: {verdict}"

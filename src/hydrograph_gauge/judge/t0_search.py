@@ -1,4 +1,4 @@
-"""The t0 of an engine that nobody knows: CSRBench's rule.
+"""Search for the unknown t0 of an engine by CSRBench's rule.
 
 Answers are right if they are a contiguous part of the reports that some t0 makes due, whatever times they name. The
 content of windows changes only where a border passes an element, so all t0 between two such places are one candidate.
@@ -16,8 +16,8 @@ from hydrograph.algebra.windows import PastWindow, TimeWindow
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import Profile
-from hydrograph_gauge.judge.values import Values
-from hydrograph_gauge.results import RowText
+from hydrograph_gauge.judge.row_compare import RowNumbers
+from hydrograph_gauge.run_records import RowText
 
 _FINER = 8
 """Into how many parts the distance of two tries is cut, where there are too many candidates to try them all."""
@@ -30,15 +30,15 @@ _APART = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """The t0 to try, ascending; `base` is what the habits of the engine say, and the first one tried."""
+class T0Candidates:
+    """The t0 to try, ascending; `base` follows from the profile of the engine, and is tried first."""
 
     base: Instant
     times: tuple[Instant, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Fit:
+class T0Fit:
     """How well a t0 fits; of two that fit as well, the nearer to what was to be expected is the better one."""
 
     wrong: int
@@ -47,21 +47,23 @@ class Fit:
     t0: Instant
 
 
-def candidates(query: ContinuousQuery, profile: Profile, times: Mapping[Iri, Sequence[Instant]]) -> Candidates:
+def list_t0_candidates(
+    query: ContinuousQuery, profile: Profile, times: Mapping[Iri, Sequence[Instant]]
+) -> T0Candidates:
     """Return the t0 that make a difference, from one slide before the first element to one width behind it.
 
     `times` are those of the elements of each stream, each once.
 
     >>> from hydrograph.language import parse
     >>> query = parse("SELECT * FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 3s] { WINDOW <urn:w> { ?s ?p ?o } }")
-    >>> candidates(query, Profile(name="any"), {Iri("urn:s"): [1000, 2000, 3000]}).times
+    >>> list_t0_candidates(query, Profile(name="any"), {Iri("urn:s"): [1000, 2000, 3000]}).times
     (-2000, -1000, 0, 1000, 2000, 3000)
     """
     placed = [(each, times[w.stream]) for w in query.windows if (each := _timed(profile, w.definition)) is not None]
     known = [t for window in query.windows for t in times[window.stream]]
     base = profile.start_at(min(known, default=None))
     if not placed or not known:
-        return Candidates(base, (base,))
+        return T0Candidates(base, (base,))
     slides = [slide for (_, slide), _ in placed if slide is not None]
     if slides and base <= min(known):
         base = min(known) - (min(known) - base) % lcm(*slides)
@@ -70,7 +72,7 @@ def candidates(query: ContinuousQuery, profile: Profile, times: Mapping[Iri, Seq
     found = {base}
     for (width, slide), seen in placed:
         found.update(_passing(seen, width, slide, first, last))
-    return Candidates(base, tuple(sorted(found)))
+    return T0Candidates(base, tuple(sorted(found)))
 
 
 def _timed(profile: Profile, definition: object) -> tuple[Duration, Duration | None] | None:
@@ -96,12 +98,12 @@ def _passing(
     return [t for border in borders for t in range(first + (border - first) % slide, last + 1, slide)]
 
 
-class Answers:
-    """What an engine said, to be compared with what is expected for one t0 after the other."""
+class EngineOutput:
+    """Output of an engine, to be compared with the expected reports of one t0 after another."""
 
     def __init__(self, said: Iterable[Counter[RowText]], *, eager: bool) -> None:
         """Take the answers in order; of an engine that answers `eager`ly, rows are compared and not executions."""
-        self._values = Values()
+        self._values = RowNumbers()
         self._said = [self._numbered(rows) for rows in said]
         self._eager = eager
 
@@ -143,25 +145,25 @@ def _apart(one: Counter[int], other: Counter[int]) -> int:
     return (one - other).total() + (other - one).total()
 
 
-def search(
-    given: Candidates, most: int, wrong: Callable[[Sequence[Instant]], Mapping[Instant, int]]
-) -> tuple[Fit, int]:
-    """Return the t0 that fits best, and how many were tried; `wrong` says of some how many rows are wrong.
+def search_t0(
+    given: T0Candidates, most: int, wrong: Callable[[Sequence[Instant]], Mapping[Instant, int]]
+) -> tuple[T0Fit, int]:
+    """Return the t0 that fits best, and how many were tried; `wrong` returns the number of wrong rows for some.
 
     All candidates are tried, from `base` outwards, until one has no difference. More than `most` are tried with gaps
     first, then around the best of them.
 
-    >>> some = Candidates(0, tuple(range(1000)))
-    >>> search(some, 20, lambda tried: {t: abs(t - 421) for t in tried})[0].t0
+    >>> some = T0Candidates(0, tuple(range(1000)))
+    >>> search_t0(some, 20, lambda tried: {t: abs(t - 421) for t in tried})[0].t0
     421
     """
-    tried: dict[Instant, Fit] = {}
+    tried: dict[Instant, T0Fit] = {}
 
-    def ask(times: Iterable[Instant]) -> Fit:
+    def ask(times: Iterable[Instant]) -> T0Fit:
         new = sorted((t for t in times if t not in tried), key=lambda t: (abs(t - given.base), t))
         groups = [new[place : place + _AT_ONCE] for place in range(0, len(new), _AT_ONCE)]
         for group in groups:
-            tried.update((t, Fit(count, abs(t - given.base), t)) for t, count in wrong(group).items())
+            tried.update((t, T0Fit(count, abs(t - given.base), t)) for t, count in wrong(group).items())
             if any(fit.wrong == 0 for fit in tried.values()):
                 break
         return min(tried.values())

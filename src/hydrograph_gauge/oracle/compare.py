@@ -32,7 +32,7 @@ _DIGITS = {Kind.DOUBLE: (53, -1074), Kind.FLOAT: (24, -149)}  # bits of precisio
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one answer lacks and has too much; false if the answers are equal."""
+    """Rows that one answer lacks and rows that it has too many; false if the answers are equal."""
 
     missing: Counter[Row] = field(default_factory=Counter)
     extra: Counter[Row] = field(default_factory=Counter)
@@ -43,12 +43,12 @@ class Difference:
 
     def __str__(self) -> str:
         """Show the rows, one a line."""
-        lines = [f"missing {count} x {row_text(row)}" for row, count in self.missing.items()]
-        lines += [f"extra   {count} x {row_text(row)}" for row, count in self.extra.items()]
+        lines = [f"missing {count} x {format_row(row)}" for row, count in self.missing.items()]
+        lines += [f"extra   {count} x {format_row(row)}" for row, count in self.extra.items()]
         return "\n".join(lines) or "no difference"
 
 
-def row_text(row: Row) -> str:
+def format_row(row: Row) -> str:
     """Return a row as N-Triples terms; a dash is unbound."""
     return " ".join("-" if term is None else term_text(term) for term in row)
 
@@ -68,7 +68,7 @@ def compare(expected: Counter[Row], got: Counter[Row]) -> Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class ReportDifference:
     """A report that differs: its rows, or that only one side has it."""
 
     t: Instant
@@ -79,7 +79,9 @@ class Mismatch:
         return f"report at {self.t}: {self.reason}"
 
 
-def compare_reports(expected: Sequence[Report], got: Sequence[Report], *, ordered: bool = False) -> list[Mismatch]:
+def compare_reports(
+    expected: Sequence[Report], got: Sequence[Report], *, ordered: bool = False
+) -> list[ReportDifference]:
     """Return the reports that differ; instants, windows and rows must agree.
 
     `ordered` asks for the order of the rows too, where ORDER BY gives one; ask only if it leaves no ties.
@@ -88,14 +90,14 @@ def compare_reports(expected: Sequence[Report], got: Sequence[Report], *, ordere
     others = [_key(report) for report in got]
     if keys != others:
         odd = sorted(set(keys) ^ set(others), key=str)
-        found = [Mismatch(k[0], f"{'missing' if k in keys else 'extra'}: [{k[1]}, {k[2]})") for k in odd]
-        return found or [Mismatch(keys[0][0], "the same reports in another order or number")]
+        found = [ReportDifference(k[0], f"{'missing' if k in keys else 'extra'}: [{k[1]}, {k[2]})") for k in odd]
+        return found or [ReportDifference(keys[0][0], "the same reports in another order or number")]
     found = []
     for mine, other in zip(expected, got, strict=True):
         if difference := compare(mine.rows, other.rows):
-            found.append(Mismatch(mine.t, f"rows differ\n{difference}"))
+            found.append(ReportDifference(mine.t, f"rows differ\n{difference}"))
         elif ordered and not _same_order(mine.ordered or (), other.ordered or ()):
-            found.append(Mismatch(mine.t, "rows stand in another order"))
+            found.append(ReportDifference(mine.t, "rows are in another order"))
     return found
 
 
@@ -153,7 +155,7 @@ def rows_equal(left: Row, right: Row) -> bool:
 
 
 def terms_equal(left: Term | None, right: Term | None) -> bool:
-    """Tell whether two terms are equal as A12 says.
+    """Tell whether two terms are equal by the rule of A12.
 
     >>> from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
     >>> terms_equal(Literal("2.50", XSD_DECIMAL), Literal("2.5", XSD_DECIMAL))

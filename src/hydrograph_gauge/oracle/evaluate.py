@@ -1,4 +1,4 @@
-"""The expected answer of every report: content from `hydrograph.windows`, answers from an evaluator of others.
+"""Expected reports of one query: window content from `hydrograph.windows`, answers from a foreign evaluator.
 
 Nothing here knows how the engine compiles or runs a query; what both share (language, window specification) is guarded
 by its own tests.
@@ -7,13 +7,13 @@ by its own tests.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hydrograph.algebra.nodes import Distinct, OrderBy, Pattern, Project, Reduced, Slice
 from hydrograph.algebra.queries import Construct, ContinuousQuery, StreamOperator, TemplateTriple
+from hydrograph.algebra.walk import visible_variables
 from hydrograph.errors import UsageError
-from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term, Variable
 from hydrograph.temporal import Instant
 from hydrograph.windows.content import WindowedStream, place
@@ -22,14 +22,14 @@ from hydrograph.windows.r2s import difference
 from hydrograph.windows.report import Range, content_at, domain_tick, reports
 from hydrograph.windows.stream import Element, merged
 from hydrograph.windows.tick import Moment
-from hydrograph_gauge.oracle import oxigraph
+from hydrograph_gauge.oracle import window_store
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Evaluator, Row, StaticData, dataset_of, static_names
-from hydrograph_gauge.oracle.prepare import asks_now, at_time, in_scope, oracle_query
+from hydrograph_gauge.oracle.plain_sparql import sparql_by_time
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one report says; `rows` are triples for CONSTRUCT and one boolean for ASK.
+    """Expected report; `rows` are triples for CONSTRUCT and one boolean for ASK.
 
     `open` and `close` are given where the report belongs to one time window (A11), `seq` where one event made it.
     """
@@ -39,7 +39,7 @@ class Report:
     close: Instant | None
     rows: Counter[Row]
     ordered: tuple[Row, ...] | None = None
-    """The rows in order, where ORDER BY stands at the top of an Rstream."""
+    """The rows in order, if an Rstream query has ORDER BY at the top."""
     seq: int | None = None
     content: int | None = field(default=None, compare=False)
     """Triples in its windows."""
@@ -48,7 +48,7 @@ class Report:
 Streams = Mapping[Iri, Sequence[Element]]
 
 
-def expected(
+def evaluate_reports(
     query: ContinuousQuery,
     elements: Streams,
     static: StaticData = NO_STATIC,
@@ -58,7 +58,7 @@ def expected(
     from_: Instant | None = None,
     until: Instant | None = None,
     text: str | None = None,
-    evaluator: Evaluator = oxigraph.answer,
+    evaluator: Evaluator = window_store.evaluate,
 ) -> list[Report]:
     """Return the reports of a query over recorded streams, in order, with `from_ < t <= until` (A1).
 
@@ -67,10 +67,10 @@ def expected(
     profile = profile.of(query)
     query = replace(query, pattern=profile.reading(query.pattern))
     start = profile.start((e for window in query.windows for e in _stream(elements, window.stream)), t0)
-    placed = placed_windows(query, elements, profile, start)
+    placed = place_windows(query, elements, profile, start)
     tick = domain_tick(placed, profile.tick)
     found: list[Report] = []
-    ask = _questions(query, static, text)
+    ask = sparql_by_time(query, static_names(query, static), text)
     previous: Counter[Row] = Counter()
     for reported in reports(placed, profile.report, profile.tick, Range(from_, until), start):
         contents = [merged(content_at(windowed, reported.moment, profile.report, tick)) for windowed in placed]
@@ -80,7 +80,7 @@ def expected(
         rows = difference(profile.operator, previous, current, sets=profile.r2s_set)
         previous = current
         if isinstance(query.form, Construct):
-            rows = instantiate(query.form.template, in_scope(query.pattern), rows)
+            rows = instantiate(query.form.template, visible_variables(query.pattern), rows)
         if rows or profile.emit_empty:
             scope = reported.scope
             open_, close = (None, None) if scope is None else (scope.start, scope.end)
@@ -90,7 +90,7 @@ def expected(
     return found
 
 
-def placed_windows(query: ContinuousQuery, elements: Streams, profile: Profile, t0: Instant) -> list[WindowedStream]:
+def place_windows(query: ContinuousQuery, elements: Streams, profile: Profile, t0: Instant) -> list[WindowedStream]:
     """Lay each window of a query over its stream; streams are ranked in the order in which the query names them."""
     ranks = {stream: rank for rank, stream in enumerate(dict.fromkeys(window.stream for window in query.windows))}
     return [
@@ -111,17 +111,6 @@ def _stream(elements: Streams, name: Iri) -> Sequence[Element]:
     except KeyError:
         known = ", ".join(sorted(stream.value for stream in elements)) or "none"
         raise UsageError(f"no stream named {name.value!r} is given; given streams: {known}") from None
-
-
-def _questions(query: ContinuousQuery, static: StaticData, text: str | None) -> Callable[[Instant], str]:
-    """Return what to ask at a time: one text, unless the query reads the clock (S28)."""
-    if text is not None:
-        return lambda _: text
-    plain = oracle_query(query, static_names(query, static))
-    if asks_now(plain):
-        return lambda t: print_sparql(at_time(plain, t))
-    printed = print_sparql(plain)
-    return lambda _: printed
 
 
 def _seq(moment: Moment) -> int | None:

@@ -17,25 +17,25 @@ from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.engines.description import HERE, read_description
+from hydrograph_gauge.engines.described import DESCRIPTIONS, read_description
+from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.engines.process import Limits
-from hydrograph_gauge.engines.session import Played, Question, Task, run
-from hydrograph_gauge.engines.verdict import Phase, Verdict
-from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from hydrograph_gauge.player import AsFastAsTaken
-from tests.support.outcomes import outcome
+from tests.support.judge_answers import outcome_of
 
 STREAM = Iri("urn:s")
 QUERY = parse("SELECT ?s ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s] WHERE { WINDOW <urn:w> { ?s <urn:p> ?o } }")
 ELEMENTS = [
     Element.of(200 * n, n, Triple(Iri(f"urn:e{n}"), Iri("urn:p"), Literal(str(n), XSD_INTEGER))) for n in range(12)
 ]
-LINES = Path(__file__).with_name("lines.py")
+LINE_PROGRAM = Path(__file__).with_name("line_program.py")
 STUBS = Path(__file__).with_name("stubs")
 PRICES = ("5.0", "4.5", "6.0", "3.0")
 DESCRIPTION = f"""
 name = "lines"
-command = ["{sys.executable}", "{LINES}", "{{query}}", "{{static}}", "{{graphs}}"]
+command = ["{sys.executable}", "{LINE_PROGRAM}", "{{query}}", "{{static}}", "{{graphs}}"]
 
 [input]
 triple = "{{s}} {{p}} {{o}} {{t}}"
@@ -56,9 +56,11 @@ finished = '= (\\d+)'
 
 def asked(
     name: str, text: str, variables: tuple[str, ...] = ("s", "o"), static: Mapping[str | None, str] | None = None
-) -> Played:
-    task = Task({"q": Question(text, variables)}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, static or {})
-    return run(registry.command(name), task, Limits(seconds=60))
+) -> SessionResult:
+    task = SessionInput(
+        {"q": EngineQuery(text, variables)}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, static or {}
+    )
+    return run_session(registry.start_command(name), task, Limits(seconds=60))
 
 
 def graph(folder: Path, name: str) -> str:
@@ -76,9 +78,9 @@ def described(tmp_path: Path) -> str:
 
 
 def test_a_description_makes_a_program_an_engine(described: str) -> None:
-    found = asked(described, registry.text(described, QUERY))
+    found = asked(described, registry.print_for_engine(described, QUERY))
     assert found.outcomes == {}
-    total = outcome(expected(QUERY, {STREAM: ELEMENTS}), found.blocks["q"])
+    total = outcome_of(evaluate_reports(QUERY, {STREAM: ELEMENTS}), found.blocks["q"])
     assert total.windows == total.right == total.non_empty == 3
 
 
@@ -91,7 +93,7 @@ def test_a_description_makes_a_program_an_engine(described: str) -> None:
     ],
 )
 def test_what_it_refuses_is_told_by_its_words(described: str, addition: str, verdict: Verdict, words: str) -> None:
-    text = registry.text(described, QUERY).replace("?o .", f"?o . {addition}")
+    text = registry.print_for_engine(described, QUERY).replace("?o .", f"?o . {addition}")
     refused = asked(described, text).outcomes["q"]
     assert (refused.verdict, refused.phase) == (verdict, Phase.REGISTRATION)
     assert refused.words == words
@@ -100,7 +102,7 @@ def test_what_it_refuses_is_told_by_its_words(described: str, addition: str, ver
 def test_static_graphs_come_in_files_of_their_own(described: str, tmp_path: Path) -> None:
     """What a query names and nobody has loaded under that name is the default data, as a merged text means it."""
     names = "FROM <urn:one> FROM <urn:else> FROM NAMED <urn:two>"
-    text = registry.text(described, QUERY).replace("FROM NAMED WINDOW", f"{names} FROM NAMED WINDOW")
+    text = registry.print_for_engine(described, QUERY).replace("FROM NAMED WINDOW", f"{names} FROM NAMED WINDOW")
     static = {None: "default", "urn:one": "one", "urn:two": "two"}
     files = {name: graph(tmp_path, each) for name, each in static.items()}
     found = asked(described, f"{text}\n# SAY THE STATIC DATA", static=files).outcomes["q"]
@@ -113,7 +115,7 @@ def test_static_graphs_come_in_files_of_their_own(described: str, tmp_path: Path
 def test_a_description_without_graphs_has_none(described: str, tmp_path: Path) -> None:
     file = Path(described.partition(":")[2])
     file.write_text(file.read_text().replace(', "{graphs}"', ""))
-    text = registry.text(described, QUERY)
+    text = registry.print_for_engine(described, QUERY)
     assert asked(described, text, static={None: graph(tmp_path, "default")}).outcomes == {}
     refused = asked(described, text, static={"urn:g": graph(tmp_path, "one")}).outcomes["q"]
     assert "lines is described without named graphs such as <urn:g>: its command has no {graphs}" in refused.words
@@ -133,15 +135,15 @@ def test_descriptions_that_are_none(tmp_path: Path, old: str, new: str, complain
     file = tmp_path / "bad.toml"
     file.write_text(DESCRIPTION.replace(old, new))
     with pytest.raises(UsageError, match=complaint):
-        registry.command(f"described:{file}")
+        registry.start_command(f"described:{file}")
 
 
 def test_shipped_descriptions_say_what_the_user_has_to_supply(tmp_path: Path) -> None:
     for name in ("csparql", "cqels", "etalis"):
-        assert read_description(HERE / f"{name}.toml").name == name
-        assert "needs files that do not come with Hydrograph" in (registry.missing(f"{name}:{tmp_path}") or "")
+        assert read_description(DESCRIPTIONS / f"{name}.toml").name == name
+        assert "needs files that do not come with Hydrograph" in (registry.find_missing(f"{name}:{tmp_path}") or "")
     with pytest.raises(UsageError, match="no such description; shipped are cqels, csparql, etalis"):
-        registry.engine("described:nowhere.toml")
+        registry.get_engine("described:nowhere.toml")
 
 
 @pytest.mark.parametrize("prolog", ["stand-in", "swipl"])
@@ -156,8 +158,8 @@ def test_a_language_that_nobody_here_reads(prolog: str, tmp_path: Path, monkeypa
         pytest.skip("no SWI-Prolog here")
     name = f"etalis:{STUBS / 'etalis'}"
     with pytest.raises(UnsupportedError, match="its own language, ep-sparql"):
-        registry.text(name, QUERY)
-    text = (HERE / "etalis.ep-sparql").read_text("utf-8")
+        registry.print_for_engine(name, QUERY)
+    text = (DESCRIPTIONS / "etalis.ep-sparql").read_text("utf-8")
     texts = {"q": text, "bad": text.replace("SEQ", "THEN"), "much": text.replace("SELECT", "CONSTRUCT"), "plain": "?"}
     price, company = Iri("http://ex.org/price"), Iri("urn:c")
     prices = [
@@ -166,9 +168,9 @@ def test_a_language_that_nobody_here_reads(prolog: str, tmp_path: Path, monkeypa
     listed = tmp_path / "listed.nt"
     listed.write_text('<urn:c> <http://ex.org/listed> "yes" .\n')
     stream = Iri("http://ex.org/prices")
-    questions = {name: Question(each, ("company",)) for name, each in texts.items()}
-    task = Task(questions, {stream: prices}, {stream: AsFastAsTaken()}, {None: str(listed)}, stepwise=True)
-    found = run(registry.command(name), task, Limits(seconds=120))
+    questions = {name: EngineQuery(each, ("company",)) for name, each in texts.items()}
+    task = SessionInput(questions, {stream: prices}, {stream: AsFastAsTaken()}, {None: str(listed)}, stepwise=True)
+    found = run_session(registry.start_command(name), task, Limits(seconds=120))
     assert {name: each.verdict for name, each in found.outcomes.items()} == {
         "bad": Verdict.SYNTAX_ERROR,
         "much": Verdict.NOT_SUPPORTED,
@@ -194,7 +196,7 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.slow
 def test_runners_speak_the_interfaces_of_their_engines(runner: str, tmp_path: Path) -> None:
     """Graphs have their names, and default data the name that a text has for it, as those of LSBench for C-SPARQL."""
-    text = registry.text(runner, QUERY).replace("\nWHERE", "\nFROM <urn:g>\nFROM NAMED <urn:h>\nWHERE")
+    text = registry.print_for_engine(runner, QUERY).replace("\nWHERE", "\nFROM <urn:g>\nFROM NAMED <urn:h>\nWHERE")
     found = asked(runner, text, static={None: graph(tmp_path, "one"), "urn:h": graph(tmp_path, "two")})
     assert found.outcomes == {}
     rows = [row for block in found.blocks["q"] for row in block.rows]
@@ -206,10 +208,14 @@ def test_runners_speak_the_interfaces_of_their_engines(runner: str, tmp_path: Pa
 
 @pytest.mark.slow
 def test_what_the_engines_refuse(runner: str) -> None:
-    text = "# variables: s o streams: <urn:s>\n" + registry.text(runner, QUERY)  # so that nobody here reads it first
+    text = "# variables: s o streams: <urn:s>\n" + registry.print_for_engine(
+        runner, QUERY
+    )  # so that nobody here reads it first
     texts = {"bad": text.replace("STREAM", "TREAM"), "much": f"{text}# EXISTS"}
-    questions = {name: Question(each, ("s", "o")) for name, each in texts.items()}
-    found = run(registry.command(runner), Task(questions, {STREAM: []}, {}), Limits(seconds=300)).outcomes
+    questions = {name: EngineQuery(each, ("s", "o")) for name, each in texts.items()}
+    found = run_session(
+        registry.start_command(runner), SessionInput(questions, {STREAM: []}, {}), Limits(seconds=300)
+    ).outcomes
     assert {name: each.verdict for name, each in found.items()} == {
         "bad": Verdict.SYNTAX_ERROR,
         "much": Verdict.NOT_SUPPORTED,

@@ -12,12 +12,12 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.engines.process import Limits
-from hydrograph_gauge.engines.session import Question, Task, run
-from hydrograph_gauge.engines.verdict import Verdict
-from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, run_session
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from hydrograph_gauge.player import AsFastAsTaken
-from tests.support.outcomes import outcome
+from tests.support.judge_answers import outcome_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "engines" / "count.pl"
 STREAM = Iri("urn:s")
@@ -40,16 +40,16 @@ def test_thirty_lines_of_perl_are_an_engine() -> None:
         for n in range(3, 120)
     ]
     name = f"program:perl {EXAMPLE}"
-    text = registry.text(name, COUNT)
+    text = registry.print_for_engine(name, COUNT)
     other = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s] WHERE { WINDOW <urn:w> { ?s ?p ?o } }"
-    task = Task({"q": Question(text, ("n",))}, {STREAM: elements}, {STREAM: AsFastAsTaken()})
-    found = run(registry.command(name), task, Limits(seconds=30))
+    task = SessionInput({"q": EngineQuery(text, ("n",))}, {STREAM: elements}, {STREAM: AsFastAsTaken()})
+    found = run_session(registry.start_command(name), task, Limits(seconds=30))
     assert found.outcomes == {}
-    total = outcome(expected(COUNT, {STREAM: elements}), found.blocks["q"])
+    total = outcome_of(evaluate_reports(COUNT, {STREAM: elements}), found.blocks["q"])
     assert total.windows == total.right == total.non_empty > 4
 
-    asked = Task({"q": Question(other, ("s",))}, {STREAM: elements}, {STREAM: AsFastAsTaken()})
-    refused = run(registry.command(name), asked, Limits(seconds=30)).outcomes["q"]
+    asked = SessionInput({"q": EngineQuery(other, ("s",))}, {STREAM: elements}, {STREAM: AsFastAsTaken()})
+    refused = run_session(registry.start_command(name), asked, Limits(seconds=30)).outcomes["q"]
     assert (refused.verdict, refused.words) == (Verdict.NOT_SUPPORTED, "only COUNT, and RANGE in seconds")
 
 

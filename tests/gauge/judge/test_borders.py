@@ -11,12 +11,13 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_INTEGER
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.judge.evidence import Evidence, Moved
-from hydrograph_gauge.judge.faults import Kind
-from hydrograph_gauge.judge.judge_input import Said, Trial, due_of, texts_of
-from hydrograph_gauge.judge.judge_query import judge
-from hydrograph_gauge.oracle.evaluate import expected
-from hydrograph_gauge.results import Key
+from hydrograph_gauge.judge.diagnosis import FaultKind
+from hydrograph_gauge.judge.evidence import BorderShift, Evidence
+from hydrograph_gauge.judge.judge_input import EngineAnswer, JudgeInput, expected_report
+from hydrograph_gauge.judge.judge_query import judge_query
+from hydrograph_gauge.oracle.dataset import texts_of
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
+from hydrograph_gauge.run_records import Key
 
 BASE = "http://example.org/"
 ONE = "FROM NAMED WINDOW :w ON :s [RANGE 400ms STEP 200ms]"
@@ -55,35 +56,37 @@ def asked(name: str) -> ContinuousQuery:
 
 
 MOVES = {
-    Moved(70, 70): Kind.SHIFTS,
-    Moved(-70, -70): Kind.SHIFTS,
-    Moved(-60, 0): Kind.EVICTS_LATE,
-    Moved(None, 0): Kind.EVICTS_LATE,
-    Moved(60, 0): Kind.OPENS_LATE,
-    Moved(0, 50): Kind.CLOSES_LATE,
-    Moved(0, -50): Kind.CLOSES_EARLY,
+    BorderShift(70, 70): FaultKind.SHIFTS,
+    BorderShift(-70, -70): FaultKind.SHIFTS,
+    BorderShift(-60, 0): FaultKind.EVICTS_LATE,
+    BorderShift(None, 0): FaultKind.EVICTS_LATE,
+    BorderShift(60, 0): FaultKind.OPENS_LATE,
+    BorderShift(0, 50): FaultKind.CLOSES_LATE,
+    BorderShift(0, -50): FaultKind.CLOSES_EARLY,
 }
 CASES = [
     (name, moved, kind)
     for name in QUERIES
     for moved, kind in MOVES.items()
     # What leaves is not seen in what enters.
-    if name != "istream" or kind in (Kind.SHIFTS, Kind.CLOSES_LATE)
+    if name != "istream" or kind in (FaultKind.SHIFTS, FaultKind.CLOSES_LATE)
 ]
 
 
 @pytest.mark.parametrize(("name", "moved", "kind"), CASES, ids=str)
-def test_moved_borders_are_found_again(name: str, moved: Moved, kind: Kind) -> None:
+def test_moved_borders_are_found_again(name: str, moved: BorderShift, kind: FaultKind) -> None:
     query = asked(name)
     evidence = Evidence(query, STREAMS)
-    reports = expected(query, STREAMS)
+    reports = evaluate_reports(query, STREAMS)
     times = [None, *(report.t for report in reports)]
     answers = [
-        Said(0.0, texts_of(evidence.answer(report.t, before, moved)), report.t)
+        EngineAnswer(0.0, texts_of(evidence.answer(report.t, before, moved)), report.t)
         for before, report in zip(times, reports, strict=False)
     ]
-    trial = Trial(key=Key(test="t", engine="e", query="q"), due=[due_of(report) for report in reports], said=answers)
-    found = judge(trial, lambda: Evidence(query, STREAMS))
+    trial = JudgeInput(
+        key=Key(test="t", engine="e", query="q"), due=[expected_report(report) for report in reports], said=answers
+    )
+    found = judge_query(trial, lambda: Evidence(query, STREAMS))
     assert [fault.kind for fault in found.faults] == [kind], found.outcome.faults
     recovered = found.faults[0].moved
     assert recovered is not None
@@ -97,15 +100,17 @@ def test_moved_borders_are_found_again(name: str, moved: Moved, kind: Kind) -> N
 
 def test_borders_that_waver_as_clocks_make_them() -> None:
     query = asked("identity")
-    evidence, reports = Evidence(query, STREAMS), expected(query, STREAMS)
+    evidence, reports = Evidence(query, STREAMS), evaluate_reports(query, STREAMS)
     draw = random.Random(5)
     distances = [draw.randrange(-30, 30) for _ in reports]
     answers = [
-        Said(0.0, texts_of(evidence.answer(report.t, None, Moved(distance, distance))), report.t)
+        EngineAnswer(0.0, texts_of(evidence.answer(report.t, None, BorderShift(distance, distance))), report.t)
         for report, distance in zip(reports, distances, strict=True)
     ]
-    trial = Trial(key=Key(test="t", engine="e", query="q"), due=[due_of(report) for report in reports], said=answers)
-    (fault,) = judge(trial, lambda: Evidence(query, STREAMS)).faults
-    assert fault.kind is Kind.WAVERS
+    trial = JudgeInput(
+        key=Key(test="t", engine="e", query="q"), due=[expected_report(report) for report in reports], said=answers
+    )
+    (fault,) = judge_query(trial, lambda: Evidence(query, STREAMS)).faults
+    assert fault.kind is FaultKind.WAVERS
     assert str(fault).startswith("borders of windows waver by up to ")
     assert int(fault.how.split()[-2]) <= 30

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from hydrograph_gauge.judge.mismatch import Executions, comparable, eager, mismatch
-from hydrograph_gauge.judge.values import Values
+from hydrograph_gauge.judge.mismatch import Executions, are_comparable, blocks_of_rows, mismatch
+from hydrograph_gauge.judge.row_compare import RowNumbers
 
 OUTPUTS = st.text("abc", max_size=8)
 
@@ -19,19 +19,19 @@ OUTPUTS = st.text("abc", max_size=8)
 @pytest.mark.parametrize(
     ("one", "other", "share"),
     [
-        (eager("abcd"), "abcd", Fraction(0)),
+        (blocks_of_rows("abcd"), "abcd", Fraction(0)),
         # Said again and again by an engine whose windows overlap: nothing is missed, one way or the other.
         (["ab", "abc", "bcd"], "abcd", Fraction(0)),
-        (eager("abcd"), "ababcbcd", Fraction(0)),
+        (blocks_of_rows("abcd"), "ababcbcd", Fraction(0)),
         # The order of rows inside an execution does not count, between executions it does.
         (["ba", "dc"], "abcd", Fraction(0)),
-        (eager("badc"), "abcd", Fraction(2, 4)),
+        (blocks_of_rows("badc"), "abcd", Fraction(2, 4)),
         (["cd", "ab"], "abcd", Fraction(2, 4)),
         # A block of which nothing is found leaves the cursor where it was.
         (["x", "a"], "ab", Fraction(1, 2)),
         (["", "a"], "a", Fraction(0)),
         ([], "abc", Fraction(0)),
-        (eager("abc"), "", Fraction(1)),
+        (blocks_of_rows("abc"), "", Fraction(1)),
     ],
 )
 def test_by_hand(one: list[str], other: str, share: Fraction) -> None:
@@ -58,16 +58,20 @@ def test_as_the_metric_is_told(one: list[str], other: str) -> None:
 
 @given(OUTPUTS)
 def test_an_output_does_not_miss_itself(output: str) -> None:
-    assert mismatch(eager(output), output) == 0
+    assert mismatch(blocks_of_rows(output), output) == 0
     assert mismatch([output], output) == 0
 
 
 def test_engines_are_comparable_if_every_pair_is() -> None:
-    outputs: dict[str, Sequence[Sequence[str]]] = {"one": eager("abcd"), "two": ["ab", "cd"], "three": eager("abc")}
+    outputs: dict[str, Sequence[Sequence[str]]] = {
+        "one": blocks_of_rows("abcd"),
+        "two": ["ab", "cd"],
+        "three": blocks_of_rows("abc"),
+    }
     assert mismatch(outputs["one"], "abc") == Fraction(1, 4)
-    assert comparable(outputs, Fraction(1, 4))
-    assert not comparable(outputs, Fraction(24, 100))
-    assert comparable({"alone": eager("a")}, Fraction(0))
+    assert are_comparable(outputs, Fraction(1, 4))
+    assert not are_comparable(outputs, Fraction(24, 100))
+    assert are_comparable({"alone": blocks_of_rows("a")}, Fraction(0))
 
 
 def test_throughput() -> None:
@@ -90,12 +94,12 @@ def test_throughput() -> None:
     ],
 )
 def test_rows_are_equal_by_value(one: str, other: str, datatype: str, equal: bool) -> None:
-    values = Values()
+    values = RowNumbers()
     numbers = [values.number(("<urn:x>", None, f'"{text}"^^<{datatype}>')) for text in (one, other)]
-    assert (mismatch(eager(numbers[:1]), numbers[1:]) == 0) is equal
+    assert (mismatch(blocks_of_rows(numbers[:1]), numbers[1:]) == 0) is equal
 
 
 def test_blank_nodes_have_no_names_and_types_count() -> None:
-    values = Values()
+    values = RowNumbers()
     assert values.number(("_:a", "<urn:x>")) == values.number(("_:b", "<urn:x>")) != values.number(("_:a", "<urn:y>"))
     assert values.number((f'"1"^^<{XSD_INTEGER}>',)) != values.number((f'"1"^^<{XSD_DECIMAL}>',))

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hydrograph.rdf.terms import Literal
 from hydrograph.rdf.vocab import XSD_DOUBLE, XSD_INTEGER
 from hydrograph.temporal import Instant, Interval
-from hydrograph_gauge.judge.blocks import Block
-from hydrograph_gauge.judge.recover_borders import recover
-from hydrograph_gauge.judge.score import score
+from hydrograph_gauge.engines.outcome import AnswerBlock
+from hydrograph_gauge.judge.gracious_mode import recover_borders
+from hydrograph_gauge.judge.row_compare import score_rows
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.oracle.evaluate import Report
-from tests.support.outcomes import judged
+from tests.support.judge_answers import judge_answers
 
 
 def rows(texts: Iterable[str]) -> Counter[Row]:
@@ -31,7 +31,7 @@ def report(close: Instant, texts: str) -> Report:
 
 def test_the_shifted_window_of_the_paper() -> None:
     """Three statements are relevant; the engine's window holds two, one relevant (Kolchin et al. 2016, Fig. 5)."""
-    rated = score(rows("abc"), rows("cx"))
+    rated = score_rows(rows("abc"), rows("cx"))
     assert (rated.precision, rated.recall) == (Fraction(1, 2), Fraction(1, 3))
     assert (rated.difference.missing, rated.difference.extra) == (rows("ab"), rows("x"))
 
@@ -47,7 +47,7 @@ def test_the_shifted_window_of_the_paper() -> None:
     ],
 )
 def test_empty_answers_and_repeated_rows(expected: str, actual: str, precision: Fraction, recall: Fraction) -> None:
-    rated = score(rows(expected), rows(actual))
+    rated = score_rows(rows(expected), rows(actual))
     assert (rated.precision, rated.recall) == (precision, recall)
     assert rated.right == (expected == actual)
 
@@ -55,13 +55,13 @@ def test_empty_answers_and_repeated_rows(expected: str, actual: str, precision: 
 def test_numbers_are_compared_by_value() -> None:
     one: Counter[Row] = Counter([(Literal("1.0E0", XSD_DOUBLE),), (Literal("01", XSD_INTEGER),)])
     other: Counter[Row] = Counter([(Literal("1", XSD_DOUBLE),), (Literal("1", XSD_INTEGER),)])
-    assert score(one, other).right
+    assert score_rows(one, other).right
 
 
 def test_answers_that_name_their_window_are_paired_by_it() -> None:
     reports = [report(5000, "a"), report(6000, "b"), report(7000, "")]
-    blocks = [Block(7010, rows(""), 7000), Block(5020, rows("a"), 5000), Block(8001, rows("z"), 8000)]
-    found = judged(reports, blocks)
+    blocks = [AnswerBlock(7010, rows(""), 7000), AnswerBlock(5020, rows("a"), 5000), AnswerBlock(8001, rows("z"), 8000)]
+    found = judge_answers(reports, blocks)
     assert [(each.t, each.precision == each.recall == 1, each.delay) for each in found.windows] == [
         (5000, True, 20),
         (6000, False, None),
@@ -74,7 +74,9 @@ def test_answers_that_name_their_window_are_paired_by_it() -> None:
 
 
 def test_answers_without_a_time_are_paired_by_turns() -> None:
-    found = judged([report(5000, "a"), report(10_000, "b")], [Block(2510, rows("a")), Block(4900, rows("b"))], speed=2)
+    found = judge_answers(
+        [report(5000, "a"), report(10_000, "b")], [AnswerBlock(2510, rows("a")), AnswerBlock(4900, rows("b"))], speed=2
+    )
     assert [(each.t, each.recall, each.delay) for each in found.windows] == [(5000, 1.0, 10), (10_000, 1.0, -100)]
 
 
@@ -88,19 +90,19 @@ def content(window: Interval) -> Counter[Row]:
 def test_the_borders_of_yabenchs_fourth_experiment() -> None:
     """C-SPARQL's first window began at 1031, so that of five elements four were there."""
     seen = content(Interval(1031, 5000))
-    found = recover(Interval(0, 5000), TIMES, seen, content)
+    found = recover_borders(Interval(0, 5000), TIMES, seen, content)
     assert (found.window, found.score.right) == (Interval(1031, 5000), True)
 
 
 @given(st.integers(0, 4), st.integers(0, 4))
 def test_a_shift_is_recovered_to_one_timestamp(late_start: int, late_end: int) -> None:
     first, last = TIMES[late_start], TIMES[4 + late_end]
-    found = recover(Interval(0, 4032), TIMES, content(Interval(first, last + 1)), content)
+    found = recover_borders(Interval(0, 4032), TIMES, content(Interval(first, last + 1)), content)
     assert found.score.right
     assert found.window == Interval(first, last + 1)
 
 
 def test_an_answer_of_other_rows_keeps_the_borders_that_were_expected() -> None:
-    found = recover(Interval(0, 5000), TIMES, rows("x"), content)
+    found = recover_borders(Interval(0, 5000), TIMES, rows("x"), content)
     assert found.window == Interval(0, 5000)
     assert found.score.hits == 0

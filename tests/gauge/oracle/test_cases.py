@@ -15,7 +15,7 @@ from hydrograph.language import parse, print_query
 from hydrograph.windows.profile import PRESETS, Profile
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.evaluate import Report
-from hydrograph_gauge.oracle.prepare import nodes
+from hydrograph_gauge.oracle.plain_sparql import nodes
 from tests.support.random_cases import BASIC, FULL, Case, Features, random_case, random_stream, shrink
 
 STRINGS = Features(strings=True)

@@ -16,9 +16,10 @@ from hydrograph.rdf.xsd import Kind, double_of
 from hydrograph.windows.profile import CQELS, CSPARQL, PRESETS, RSPQL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.functional.w3c_evaluate import in_window
-from hydrograph_gauge.oracle import arbiter, oxigraph
+from hydrograph_gauge.oracle import rdflib_arbiter as arbiter
+from hydrograph_gauge.oracle import window_store
 from hydrograph_gauge.oracle.dataset import Dataset, Row, StaticData
-from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 from tests.support.oracle_experiments import DETECTED_AT, FOUR_MOVERS, ROOM_CHANGES, STREAM, detected, thing
 
 MEET = "WINDOW :w { :m1 :detectedAt ?room . :m2 :detectedAt ?room }"
@@ -39,7 +40,7 @@ def of_width(width: int) -> str:
 
 
 def run(query: ContinuousQuery, elements: tuple[Element, ...] = ROOM_CHANGES, **options: object) -> list[Report]:
-    return expected(query, {STREAM: elements}, **options)  # type: ignore[arg-type]
+    return evaluate_reports(query, {STREAM: elements}, **options)  # type: ignore[arg-type]
 
 
 def found(reports: list[Report]) -> list[str]:
@@ -242,7 +243,7 @@ def test_several_windows_contribute_their_last_closed_content() -> None:
         WHERE {{ OPTIONAL {{ WINDOW :u {{ ?a :detectedAt ?x }} }} OPTIONAL {{ WINDOW :v {{ ?b :detectedAt ?y }} }} }}"""
     )
     elements = {STREAM: [Element.of(1, 0, detected("m1", "r1"))], other: [Element.of(2, 0, detected("m2", "r1"))]}
-    assert found(expected(query, elements, until=12)) == ["m1?@4", "m1m2@6", "?m2@8", "??@12"]
+    assert found(evaluate_reports(query, elements, until=12)) == ["m1?@4", "m1m2@6", "?m2@8", "??@12"]
 
 
 def test_blank_nodes_keep_their_scoped_labels() -> None:
@@ -257,11 +258,11 @@ def test_both_evaluators_agree_on_an_example() -> None:
 
 
 def test_equal_contents_are_evaluated_once() -> None:
-    oxigraph.answer.cache_clear()
+    window_store.evaluate.cache_clear()
     dataset = Dataset(frozenset({detected("m1", "r1")}))
     for _ in range(3):
-        oxigraph.answer("SELECT * { ?s ?p ?o }", dataset)
-    assert oxigraph.answer.cache_info().misses == 1
+        window_store.evaluate("SELECT * { ?s ?p ?o }", dataset)
+    assert window_store.evaluate.cache_info().misses == 1
 
 
 def test_numbers_come_back_as_they_are() -> None:
@@ -278,7 +279,7 @@ def test_a_text_of_ones_own() -> None:
 
 def test_a_missing_stream_is_named() -> None:
     with pytest.raises(UsageError, match="given streams: none"):
-        expected(rspql("SELECT ?room", MEET), {})
+        evaluate_reports(rspql("SELECT ?room", MEET), {})
 
 
 def test_describe_is_refused() -> None:
@@ -307,7 +308,7 @@ def test_floats_are_added_up_in_doubles_and_rounded_once() -> None:
 def test_columns_stand_in_the_order_of_select_also_where_the_window_holds_all_of_it() -> None:
     plain = parse(f"SELECT ?room ?mover {{ ?mover <{DETECTED_AT.value}> ?room }}", "sparql")
     query = in_window(plain)
-    (report,) = expected(query, {query.windows[0].stream: ROOM_CHANGES[:1]})
+    (report,) = evaluate_reports(query, {query.windows[0].stream: ROOM_CHANGES[:1]})
     assert all(
         room.startswith("r") and mover.startswith("m") for room, mover in (map(_text, row) for row in report.rows)
     )

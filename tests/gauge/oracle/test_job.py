@@ -18,23 +18,22 @@ from hydrograph.rdf.vocab import XSD_INTEGER
 from hydrograph.streams.sources import PARQUET, BadLines, RecordedStream
 from hydrograph.windows.report import Range
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.oracle.dataset import StaticData
+from hydrograph_gauge.oracle.dataset import StaticData, terms_of
 from hydrograph_gauge.oracle.evaluate import Report
+from hydrograph_gauge.oracle.evaluate_many import OracleQuery, can_slide
 from hydrograph_gauge.oracle.job import (
     FAILED,
-    Done,
-    Recorded,
+    RecordedInput,
+    TaskResult,
     folder_of,
-    local,
-    on_spark,
     plan_tasks,
     read_reports,
-    terms_of,
-    work,
+    run_local,
+    run_on_spark,
+    run_task,
 )
-from hydrograph_gauge.oracle.slide import Asked, can_slide
 from tests.support.random_cases import FULL, Case, random_case
-from tests.support.random_windows import random_report_case
+from tests.support.random_reports import random_report_case
 from tests.support.replay_adapter import encode_elements, encode_triples
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 CASES = 40
 
 
-def recorded(case: Case, folder: Path) -> Recorded:
+def recorded(case: Case, folder: Path) -> RecordedInput:
     folder.mkdir(parents=True)
     streams: dict[str, RecordedStream] = {}
     for number, (name, elements) in enumerate(case.elements.items()):
@@ -52,11 +51,11 @@ def recorded(case: Case, folder: Path) -> Recorded:
         streams[name.value] = RecordedStream(place, name.value, PARQUET, (place,), "", BadLines())
     file = folder / "static.parquet"
     pq.write_table(encode_triples(case.static.default), file)
-    return Recorded(streams, {None: str(file)})
+    return RecordedInput(streams, {None: str(file)})
 
 
-def asked(name: str, query: ContinuousQuery, case: Case) -> Asked:
-    return Asked(name, query, case.profile.of(query))
+def asked(name: str, query: ContinuousQuery, case: Case) -> OracleQuery:
+    return OracleQuery(name, query, case.profile.of(query))
 
 
 def reports_of(target: Path, query: str) -> list[tuple[object, ...]]:
@@ -76,7 +75,7 @@ def test_sliding_is_the_same_as_evaluating_each_report(tmp_path: Path, parts: in
         folder = tmp_path / str(seed)
         within = Range(case.from_, case.until)
         tasks = plan_tasks([one], recorded(case, folder / "in"), folder / "out", t0=case.t0, within=within, parts=parts)
-        total = local(tasks, processes=1)
+        total = run_local(tasks, processes=1)
         assert total.failed == ()
         assert reports_of(folder / "out", "q") == as_read(case.expected()), str(case)
         slid += can_slide(one)
@@ -89,7 +88,7 @@ def test_queries_with_other_reports_are_answered_too(tmp_path: Path) -> None:
         case = random_report_case(seed)
         one = asked("q", case.query, case)
         folder = tmp_path / str(seed)
-        local(plan_tasks([one], recorded(case, folder / "in"), folder / "out", t0=case.t0), processes=1)
+        run_local(plan_tasks([one], recorded(case, folder / "in"), folder / "out", t0=case.t0), processes=1)
         bare = replace(case, from_=None, until=None)
         assert reports_of(folder / "out", "q") == as_read(bare.expected()), str(case)
         kinds[can_slide(one)] += 1
@@ -124,7 +123,7 @@ def test_many_queries_share_stores_without_seeing_each_other(tmp_path: Path) -> 
     out = tmp_path / "out"
     tasks = plan_tasks(every, recorded(case, tmp_path / "in"), out, parts=4)
     assert len(tasks) == 4
-    assert local(tasks, processes=2).failed == ()
+    assert run_local(tasks, processes=2).failed == ()
     for name, query in queries.items():
         wanted = replace(case, query=query).expected()
         assert reports_of(out, name) == as_read(wanted), name
@@ -139,8 +138,8 @@ def test_tasks_on_spark_write_what_they_write_here(tmp_path: Path, spark: SparkS
     case = Case(0, parse(TEXTS["join"]), {STREAM: ELEMENTS}, StaticData(STATIC))
     every = [asked(name, parse(text), case) for name, text in TEXTS.items()]
     given = recorded(case, tmp_path / "in")
-    there = on_spark(plan_tasks(every, given, tmp_path / "there", parts=3), spark)
-    here = local(plan_tasks(every, given, tmp_path / "here", parts=2), processes=1)
+    there = run_on_spark(plan_tasks(every, given, tmp_path / "there", parts=3), spark)
+    here = run_local(plan_tasks(every, given, tmp_path / "here", parts=2), processes=1)
     assert there == here
     assert there.rows > 0
     for name in TEXTS:
@@ -151,7 +150,7 @@ def test_a_query_that_no_oracle_can_answer_says_so_and_the_others_go_on(tmp_path
     case = Case(0, parse(TEXTS["join"]), {STREAM: ELEMENTS})
     random = parse(TEXTS["join"].replace("SELECT ?s ?v", "SELECT ?s (RAND() AS ?r)"))
     both = [asked("join", case.query, case), asked("random", random, case)]
-    done = [work(task) for task in plan_tasks(both, recorded(case, tmp_path / "in"), tmp_path / "out", parts=2)]
+    done = [run_task(task) for task in plan_tasks(both, recorded(case, tmp_path / "in"), tmp_path / "out", parts=2)]
     assert {each.failed for each in done} == {("random",)}
     assert "no oracle can foresee RAND" in (folder_of(tmp_path / "out", "random") / FAILED).read_text()
     assert reports_of(tmp_path / "out", "join") == as_read(case.expected())
@@ -159,4 +158,6 @@ def test_a_query_that_no_oracle_can_answer_says_so_and_the_others_go_on(tmp_path
 
 def test_nothing_to_do_is_nothing_done(tmp_path: Path) -> None:
     case = Case(0, parse(TEXTS["join"]), {STREAM: ()})
-    assert local(plan_tasks([asked("q", case.query, case)], recorded(case, tmp_path / "in"), tmp_path)) == Done(0, 0)
+    assert run_local(
+        plan_tasks([asked("q", case.query, case)], recorded(case, tmp_path / "in"), tmp_path)
+    ) == TaskResult(0, 0)

@@ -1,12 +1,12 @@
 """An engine behind RSP Services, the REST interface of C-SPARQL and others.
 
-    python -m hydrograph_gauge.engines.services http://localhost:8175
+    python -m hydrograph_gauge.engines.rsp_services http://localhost:8175
 
 Streams are put to `/streams/NAME`, queries to `/queries/NAME`; static data is posted to `/kb`, elements to streams.
 The engine posts its answers to an observer here, as SPARQL results in JSON. Event times go in the header
 `Event-Time`, in milliseconds, both ways; engines that go by the clock have no use for them.
 
-The engine goes on running when this client has left, so what was put is deleted in the end.
+The engine outlives this client, so its queries and streams are deleted at the end.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from hydrograph.language import parse
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Literal
 from hydrograph.rdf.vocab import XSD_STRING
-from hydrograph_gauge.engines.description import why_refused
-from hydrograph_gauge.engines.program import Answers, ForeignQueryError, Why, serve
+from hydrograph_gauge.engines.adapter import ForeignQueryError, RefusalReason, Replies, classify_refusal, serve
 from hydrograph_gauge.engines.protocol import Answer, Finished
 
 EVENT_TIME = "Event-Time"
@@ -42,13 +41,13 @@ _CONFLICT = 409
 _NOT_IMPLEMENTED = 501
 
 
-class Services:
-    """A client of an engine; what the engine says comes to a small server of its own."""
+class RspServices:
+    """Client of an engine, with a small server that receives its answers."""
 
     def __init__(self, url: str) -> None:
         """Listen for answers.
 
-        Behind the address, `?settle=SECONDS` says how long to wait for the last ones, and `syntax=` and `unsupported=`
+        Behind the address, `?settle=SECONDS` is the time to wait for the last ones, and `syntax=` and `unsupported=`
         are regular expressions that tell the engine's words for such refusals where its status does not.
         """
         parts = urlsplit(url)
@@ -62,7 +61,7 @@ class Services:
         self._streams: set[str] = set()
         self._queries: dict[str, None] = {}
         self._reads_any = False
-        """Whether a query stands whose streams nobody here can tell."""
+        """Whether a query is registered whose streams are unknown."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _observer(self._came))
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -103,8 +102,8 @@ class Services:
             self._ask("DELETE", path)  # of a run that was ended before it could clean up
             self._ask("PUT", path, text, "text/plain")
 
-    def _why(self, refused: _RefusedError) -> Why:
-        found = why_refused(str(refused), self._syntax, self._unsupported)
+    def _why(self, refused: _RefusedError) -> RefusalReason:
+        found = classify_refusal(str(refused), self._syntax, self._unsupported)
         if found == "error" and refused.status == _NOT_IMPLEMENTED:
             return "unsupported"
         return "syntax" if found == "error" and refused.status == _BAD_REQUEST else found
@@ -114,7 +113,7 @@ class Services:
         self._queries.pop(name, None)
         self._ask("DELETE", _query_path(name))
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
         """Post an element to its stream."""
         if self._reads_any:
             self._put_stream(stream)
@@ -123,7 +122,7 @@ class Services:
             self._ask("POST", f"/streams/{quote(stream, safe='')}", body, "application/n-triples", t)
         return self.tick()
 
-    def end(self) -> Answers:
+    def end(self) -> Replies:
         """Delete the streams, which ends them, and wait until nothing more comes."""
         for stream in sorted(self._streams):
             self._ask("DELETE", f"/streams/{quote(stream, safe='')}")
@@ -139,8 +138,8 @@ class Services:
         """Look for answers again soon."""
         return _LOOK
 
-    def tick(self) -> Answers:
-        """Say what has come."""
+    def tick(self) -> Replies:
+        """Return the answers that have arrived."""
         while not self._came.empty():
             answer = self._came.get()
             if isinstance(answer, RunError):
@@ -149,7 +148,7 @@ class Services:
             yield Finished(query=answer.query)
 
     def close(self) -> None:
-        """Delete what is left: queries that nobody unregistered, streams of a run that was not brought to its end."""
+        """Delete remaining queries and streams, as after a run that was aborted."""
         for path in [*map(_query_path, self._queries), *(f"/streams/{quote(each, safe='')}" for each in self._streams)]:
             with suppress(RunError):
                 self._ask("DELETE", path)
@@ -232,5 +231,5 @@ def _term(given: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    with closing(Services(sys.argv[1])) as services:
+    with closing(RspServices(sys.argv[1])) as services:
         serve(services)

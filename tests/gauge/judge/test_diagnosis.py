@@ -15,15 +15,22 @@ from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_DECIMAL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines.process import Limits
-from hydrograph_gauge.engines.session import Played, Question, Task, run
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
+from hydrograph_gauge.judge.diagnosis import FaultKind
 from hydrograph_gauge.judge.evidence import Evidence
-from hydrograph_gauge.judge.faults import Kind
-from hydrograph_gauge.judge.judge_input import DueAt, Trial, due_of, from_close, from_trigger, said_of
-from hydrograph_gauge.judge.judge_query import Judgement, judge
+from hydrograph_gauge.judge.judge_input import (
+    DueAt,
+    JudgeInput,
+    due_at_close,
+    due_at_trigger,
+    engine_answer,
+    expected_report,
+)
+from hydrograph_gauge.judge.judge_query import Judgement, judge_query
 from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 from hydrograph_gauge.player import AsFastAsTaken, ByEventTime, Pace
-from hydrograph_gauge.results import Key
+from hydrograph_gauge.run_records import Key
 
 BASE = "http://example.org/"
 STREAM = Iri(f"{BASE}s")
@@ -31,7 +38,7 @@ TEXT = """PREFIX : <http://example.org/>
 SELECT ?o ?v ?room FROM NAMED WINDOW :w ON :s [RANGE 1s STEP 500ms]
 WHERE { WINDOW :w { ?o :value ?v . ?o :of ?thing } ?thing :in ?room }"""
 QUERY = parse(TEXT)
-PLANTED = Path(__file__).parents[1] / "engines" / "planted.py"
+FAULTY_ENGINE = Path(__file__).parents[1] / "engines" / "faulty_engine.py"
 ROOMS = frozenset(Triple(Iri(f"{BASE}t{n}"), Iri(f"{BASE}in"), Iri(f"{BASE}room{n % 2}")) for n in range(7))
 
 
@@ -60,32 +67,32 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-def play(rooms: str, fault: str, stream: tuple[Element, ...], pace: Pace, limits: Limits) -> Played:
-    task = Task({"q": Question(TEXT, ("o", "v", "room"))}, {STREAM: stream}, {STREAM: pace}, {None: rooms})
-    return run([sys.executable, str(PLANTED), fault], task, limits)
+def play(rooms: str, fault: str, stream: tuple[Element, ...], pace: Pace, limits: Limits) -> SessionResult:
+    task = SessionInput({"q": EngineQuery(TEXT, ("o", "v", "room"))}, {STREAM: stream}, {STREAM: pace}, {None: rooms})
+    return run_session([sys.executable, str(FAULTY_ENGINE), fault], task, limits)
 
 
 @cache
 def due(stream: tuple[Element, ...]) -> list[Report]:
-    return expected(QUERY, {STREAM: stream}, StaticData(ROOMS))
+    return evaluate_reports(QUERY, {STREAM: stream}, StaticData(ROOMS))
 
 
 def judged(
-    played: Played, stream: tuple[Element, ...], due_at: DueAt | None = None, *, gracious: bool = False
+    played: SessionResult, stream: tuple[Element, ...], due_at: DueAt | None = None, *, gracious: bool = False
 ) -> Judgement:
-    trial = Trial(
+    trial = JudgeInput(
         key=Key(test="planted", engine="planted", query="q"),
-        due=[due_of(report) for report in due(stream)],
-        said=[said_of(block) for block in played.blocks["q"]],
+        due=[expected_report(report) for report in due(stream)],
+        said=[engine_answer(block) for block in played.blocks["q"]],
         ending=played.outcomes.get("q"),
-        due_at=due_at or from_trigger(played.handed),
+        due_at=due_at or due_at_trigger(played.handed),
         handed=played.handed,
         seconds=played.seconds,
         executions=played.executions["q"],
         samples=played.samples,
     )
     make: Callable[[], Evidence] = lambda: Evidence(QUERY, {STREAM: stream}, StaticData(ROOMS))  # noqa: E731
-    return judge(trial, make, gracious=gracious)
+    return judge_query(trial, make, gracious=gracious)
 
 
 @cache
@@ -132,7 +139,7 @@ def test_each_fault_is_diagnosed_as_just_that(rooms: str, fault: str, verdict: s
 
 def test_an_engine_that_hangs(rooms: str) -> None:
     found = fast(rooms, "hang", limits=Limits(seconds=8))
-    assert [fault.kind for fault in found.faults] == [Kind.HANGS]
+    assert [fault.kind for fault in found.faults] == [FaultKind.HANGS]
     assert found.faults[0].how.startswith("at window 3, silent for ")
     assert (found.outcome.verdict, found.outcome.phase) == ("timeout", "execution")
 
@@ -140,8 +147,8 @@ def test_an_engine_that_hangs(rooms: str) -> None:
 def test_an_engine_that_skips_input_while_it_is_busy(rooms: str) -> None:
     """It works 0.3 s on each window, and has no room for what comes meanwhile."""
     stream = tuple(elements(100, 4_000))
-    found = judged(play(rooms, "slow", stream, ByEventTime(), Limits(seconds=60)), stream, from_close(stream[0].t))
-    assert [fault.kind for fault in found.faults] == [Kind.SKIPS], found.outcome.faults
+    found = judged(play(rooms, "slow", stream, ByEventTime(), Limits(seconds=60)), stream, due_at_close(stream[0].t))
+    assert [fault.kind for fault in found.faults] == [FaultKind.SKIPS], found.outcome.faults
     assert found.outcome.delay_median is not None
     assert found.outcome.delay_median > 250
 

@@ -10,11 +10,12 @@ from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.windows.profile import CQELS, RSPQL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.judge.evidence import Evidence
-from hydrograph_gauge.judge.judge_input import Due, Said, Trial, due_of, from_trigger, texts_of
-from hydrograph_gauge.judge.judge_query import Judgement, judge
-from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput, due_at_trigger, expected_report
+from hydrograph_gauge.judge.judge_query import Judgement, judge_query
+from hydrograph_gauge.oracle.dataset import texts_of
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 from hydrograph_gauge.player import Handed
-from hydrograph_gauge.results import Key, RowText
+from hydrograph_gauge.run_records import Key, RowText
 
 BASE = "http://example.org/"
 STREAM = Iri(f"{BASE}s")
@@ -28,21 +29,21 @@ KEY = Key(test="eager", engine="by hand", query="q")
 
 
 def reports(width: int) -> list[Report]:
-    return expected(parse(TEXT.format(width=width)), {STREAM: ELEMENTS}, profile=CQELS)
+    return evaluate_reports(parse(TEXT.format(width=width)), {STREAM: ELEMENTS}, profile=CQELS)
 
 
 def judged(width: int, *, gracious: bool = False) -> Judgement:
     """Judge an engine that keeps elements for so long instead of 500 ms."""
-    trial = Trial(
+    trial = JudgeInput(
         key=KEY,
-        due=[due_of(report) for report in reports(500)],
-        said=[Said(report.t + 5.0, texts_of(report.rows)) for report in reports(width)],
-        due_at=from_trigger(HANDED),
+        due=[expected_report(report) for report in reports(500)],
+        said=[EngineAnswer(report.t + 5.0, texts_of(report.rows)) for report in reports(width)],
+        due_at=due_at_trigger(HANDED),
         handed=HANDED,
         slide=1000,
     )
     query = parse(TEXT.format(width=500))
-    return judge(trial, lambda: Evidence(query, {STREAM: ELEMENTS}, profile=CQELS), gracious=gracious)
+    return judge_query(trial, lambda: Evidence(query, {STREAM: ELEMENTS}, profile=CQELS), gracious=gracious)
 
 
 def test_a_right_engine_is_right_and_content_is_known() -> None:
@@ -89,11 +90,11 @@ def test_doubles_are_equal_within_their_tolerance() -> None:
     def number(text: str) -> Counter[RowText]:
         return Counter([(f'"{text}"^^<http://www.w3.org/2001/XMLSchema#double>',)])
 
-    due = [Due(5, None, None, number("0.3"))]
-    near = Trial(key=KEY, due=due, said=[Said(6, number("0.30000000000000004"))], slide=10)
-    assert judge(near).outcome.verdict == "ok"
-    far = Trial(key=KEY, due=due, said=[Said(6, number("0.3000001"))], slide=10)
-    assert judge(far).outcome.verdict == "wrong"
+    due = [ExpectedReport(5, None, None, number("0.3"))]
+    near = JudgeInput(key=KEY, due=due, said=[EngineAnswer(6, number("0.30000000000000004"))], slide=10)
+    assert judge_query(near).outcome.verdict == "ok"
+    far = JudgeInput(key=KEY, due=due, said=[EngineAnswer(6, number("0.3000001"))], slide=10)
+    assert judge_query(far).outcome.verdict == "wrong"
 
 
 CLOSING = parse(f"PREFIX : <{BASE}> SELECT ?a FROM NAMED WINDOW :w ON :s [RANGE 100ms] {{ WINDOW :w {{ ?a :at ?r }} }}")
@@ -101,10 +102,10 @@ CLOSING = parse(f"PREFIX : <{BASE}> SELECT ?a FROM NAMED WINDOW :w ON :s [RANGE 
 
 def moved(budget: int) -> Judgement:
     """Judge windows that all hold one element too many."""
-    due = [due_of(report) for report in expected(CLOSING, {STREAM: ELEMENTS})]
-    said = [Said(each.t, each.rows + after.rows, each.t) for each, after in pairwise(due)]
+    due = [expected_report(report) for report in evaluate_reports(CLOSING, {STREAM: ELEMENTS})]
+    said = [EngineAnswer(each.t, each.rows + after.rows, each.t) for each, after in pairwise(due)]
     make = lambda: Evidence(CLOSING, {STREAM: ELEMENTS}, profile=RSPQL)  # noqa: E731
-    return judge(Trial(key=KEY, due=due[:-1], said=said), make, gracious=True, budget=budget)
+    return judge_query(JudgeInput(key=KEY, due=due[:-1], said=said), make, gracious=True, budget=budget)
 
 
 def test_gracious_judging_looks_at_every_wrong_window() -> None:

@@ -18,16 +18,16 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.engines.oxigraph import Incremental
+from hydrograph_gauge.engines.outcome import Phase, Verdict
+from hydrograph_gauge.engines.oxigraph import IncrementalOxigraph
 from hydrograph_gauge.engines.process import Limits
 from hydrograph_gauge.engines.protocol import Answer
-from hydrograph_gauge.engines.services import EVENT_TIME, rows_of
-from hydrograph_gauge.engines.session import Question, Task, run
-from hydrograph_gauge.engines.verdict import Phase, Verdict
+from hydrograph_gauge.engines.rsp_services import EVENT_TIME, rows_of
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, run_session
 from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import expected
+from hydrograph_gauge.oracle.evaluate import evaluate_reports
 from hydrograph_gauge.player import AsFastAsTaken
-from tests.support.outcomes import outcome
+from tests.support.judge_answers import outcome_of
 
 STREAM = Iri("http://example.org/s")
 TEXT = """PREFIX : <http://example.org/>
@@ -45,7 +45,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, folder: Path) -> None:
         """Start without streams."""
         super().__init__(("127.0.0.1", 0), Handler)
-        self.engine = Incremental()
+        self.engine = IncrementalOxigraph()
         self.folder = folder
         self.streams: set[str] = set()
         self.queries: set[str] = set()
@@ -148,8 +148,10 @@ def address(server: Server) -> str:
     return f"http://127.0.0.1:{server.server_address[1]}"
 
 
-def task(text: str, static: dict[str | None, str]) -> Task:
-    return Task({"q 1/2": Question(text, ("o", "v", "room"))}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, static)
+def task(text: str, static: dict[str | None, str]) -> SessionInput:
+    return SessionInput(
+        {"q 1/2": EngineQuery(text, ("o", "v", "room"))}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, static
+    )
 
 
 def rooms(folder: Path) -> str:
@@ -160,10 +162,12 @@ def rooms(folder: Path) -> str:
 
 def test_answers_come_over_the_network(address: str, tmp_path: Path) -> None:
     file = rooms(tmp_path)
-    found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: file}), Limits(60))
+    found = run_session(
+        registry.start_command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: file}), Limits(60)
+    )
     assert found.outcomes == {}
-    due = expected(parse(TEXT), {STREAM: ELEMENTS}, StaticData(frozenset({ROOM})))
-    total = outcome(due, found.blocks["q 1/2"])
+    due = evaluate_reports(parse(TEXT), {STREAM: ELEMENTS}, StaticData(frozenset({ROOM})))
+    total = outcome_of(due, found.blocks["q 1/2"])
     assert total.windows == total.right
     assert total.non_empty > 4
 
@@ -185,22 +189,24 @@ BROKEN = "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 3s WHERE { WINDO
 def test_a_query_that_is_refused(address: str, asked: str, options: str, verdict: Verdict, words: str) -> None:
     """The words are the engine's, also where the text is none that could be read here."""
     name = f"rsp-services:{address}{options}"
-    found = run(registry.command(name), task(asked, {}), Limits(60)).outcomes["q 1/2"]
+    found = run_session(registry.start_command(name), task(asked, {}), Limits(60)).outcomes["q 1/2"]
     assert (found.verdict, found.phase) == (verdict, Phase.REGISTRATION)
     assert words in found.words
 
 
 def test_nothing_is_left_at_the_engine(server: Server, address: str) -> None:
     for _ in range(2):  # the second run finds the names free
-        found = run(registry.command(f"rsp-services:{address}?settle=0.1"), task(TEXT, {}), Limits(60))
+        found = run_session(registry.start_command(f"rsp-services:{address}?settle=0.1"), task(TEXT, {}), Limits(60))
         assert found.outcomes["q 1/2"].verdict is Verdict.NO_ANSWER
         assert (server.queries, server.streams, server.observers) == (set(), set(), {})
 
 
 def test_nothing_is_left_after_a_failure(server: Server, address: str) -> None:
     """The engine answers something else than what was asked for, so the run is over before its end."""
-    asked = Task({"q": Question(TEXT, ())}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, {None: rooms(server.folder)})
-    found = run(registry.command(f"rsp-services:{address}?settle=0.1"), asked, Limits(60))
+    asked = SessionInput(
+        {"q": EngineQuery(TEXT, ())}, {STREAM: ELEMENTS}, {STREAM: AsFastAsTaken()}, {None: rooms(server.folder)}
+    )
+    found = run_session(registry.start_command(f"rsp-services:{address}?settle=0.1"), asked, Limits(60))
     assert found.outcomes["q"].verdict is Verdict.RUNTIME_ERROR
     assert (server.queries, server.streams) == (set(), set())
 
@@ -208,12 +214,16 @@ def test_nothing_is_left_after_a_failure(server: Server, address: str) -> None:
 def test_what_an_ended_run_has_left_is_replaced(server: Server, address: str) -> None:
     server.queries.add("q 1/2")
     file = rooms(server.folder)
-    found = run(registry.command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: file}), Limits(60))
+    found = run_session(
+        registry.start_command(f"rsp-services:{address}?settle=0.5"), task(TEXT, {None: file}), Limits(60)
+    )
     assert found.outcomes == {}
 
 
 def test_nobody_at_the_address() -> None:
-    found = run(registry.command("rsp-services:http://127.0.0.1:9"), task(TEXT, {}), Limits(60)).outcomes["q 1/2"]
+    found = run_session(registry.start_command("rsp-services:http://127.0.0.1:9"), task(TEXT, {}), Limits(60)).outcomes[
+        "q 1/2"
+    ]
     assert found.verdict is Verdict.RUNTIME_ERROR
     assert "http://127.0.0.1:9 does not answer" in found.words
 

@@ -1,4 +1,4 @@
-"""Engines with one fault each, to be started as programs: `python planted.py FAULT`."""
+"""Engine adapters with one fault each, started as programs: `python faulty_engine.py FAULT`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import time
 from typing import BinaryIO
 
 from hydrograph.errors import UnsupportedError
-from hydrograph_gauge.engines.oxigraph import Incremental, Standing
-from hydrograph_gauge.engines.program import Answers, serve
+from hydrograph_gauge.engines.adapter import Replies, serve
+from hydrograph_gauge.engines.oxigraph import IncrementalOxigraph, WindowedQuery
 from hydrograph_gauge.engines.protocol import Answer, Finished
 
 BUSY = 0.3
-ROOM = 2
+BUFFERED_ELEMENTS = 2
 
 
-class Planted(Incremental):
-    """Right but for its fault."""
+class FaultyEngine(IncrementalOxigraph):
+    """Correct engine except for one fault."""
 
     def __init__(self, fault: str) -> None:
-        """Plant a fault."""
+        """Create an engine with a fault."""
         super().__init__()
         self.fault = fault
         self.elements = self.windows = 0
@@ -31,10 +31,10 @@ class Planted(Incremental):
 
     def register(self, name: str, text: str) -> None:
         if self.fault == "unsupported":
-            raise UnsupportedError("no window is known here")
+            raise UnsupportedError("windows are not supported")
         super().register(name, text)
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
         self.elements += 1
         if self.fault == "hog":
             self.hoard.append(os.urandom(8 << 20))
@@ -42,16 +42,16 @@ class Planted(Incremental):
             return
         if self.fault == "shift":
             t -= 400
-        yield from self._changed(super().send(stream, t, triples))
+        yield from self._alter(super().send(stream, t, triples))
         if self.fault == "eager":
-            for name, query in self.standing.items():
+            for name, query in self.queries.items():
                 yield Answer(query=name, rows=query.rows())
                 yield Finished(query=name)
 
-    def end(self) -> Answers:
-        yield from self._changed(super().end())
+    def end(self) -> Replies:
+        yield from self._alter(super().end())
 
-    def _close(self, name: str, query: Standing, until: int) -> Answers:
+    def _close(self, name: str, query: WindowedQuery, until: int) -> Replies:
         if self.fault != "evict":
             yield from super()._close(name, query, until)
             return
@@ -61,18 +61,18 @@ class Planted(Incremental):
             yield Finished(query=name)
             query.next_close += query.grid.step
 
-    def _changed(self, answers: Answers) -> Answers:
+    def _alter(self, answers: Replies) -> Replies:
         for answer in answers:
             if isinstance(answer, Answer):
                 self.windows += 1
-                self._at_window(self.windows)
+                self._fail_at_window(self.windows)
                 rows = answer.rows
                 if self.fault == "duplicate":
                     rows = (*rows, *rows)
                 if self.fault == "round":
                     rows = tuple({**row, "v": row["v"].replace('.5"', '.0"')} for row in rows)
                 if self.fault == "foreign":
-                    rows = ({"nobody": "<urn:x>"},)
+                    rows = ({"stranger": "<urn:x>"},)
                 if self.fault == "unnamed":
                     answer = answer.model_copy(update={"t": None})
                 if self.fault == "lazy" and self.windows % 3 == 0:
@@ -81,7 +81,7 @@ class Planted(Incremental):
             else:
                 yield answer
 
-    def _at_window(self, number: int) -> None:
+    def _fail_at_window(self, number: int) -> None:
         if self.fault == "slow":
             time.sleep(BUSY)
         if number < 3:
@@ -103,34 +103,29 @@ class Planted(Incremental):
                 pass
 
 
-class Impatient:
-    """Standard input with little room: elements that come while the engine is busy are thrown away, as sockets do."""
+class LossyInput:
+    """Standard input with a small buffer: elements that arrive while the engine is busy are dropped, as by a socket."""
 
     def __init__(self, source: BinaryIO) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._lines: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self._read, args=(source,), daemon=True).start()
 
     def _read(self, source: BinaryIO) -> None:
         for line in source:
-            if b'"send"' not in line or self._lines.qsize() < ROOM:
+            if b'"send"' not in line or self._lines.qsize() < BUFFERED_ELEMENTS:
                 self._lines.put(line)
         self._lines.put(b"")
 
-    def commands(self, engine: Planted) -> None:
-        """Do what is left of the commands."""
+    def serve(self, engine: FaultyEngine) -> None:
+        """Execute the commands that were not dropped."""
         for line in iter(self._lines.get, b""):
-            serve_one(engine, line)
-
-
-def serve_one(engine: Planted, line: bytes) -> None:
-
-    serve(engine, io.BytesIO(line), sys.stdout.buffer)
+            serve(engine, io.BytesIO(line), sys.stdout.buffer)
 
 
 if __name__ == "__main__":
-    planted = Planted(sys.argv[1])
+    engine = FaultyEngine(sys.argv[1])
     if sys.argv[1] == "slow":
-        Impatient(sys.stdin.buffer).commands(planted)
+        LossyInput(sys.stdin.buffer).serve(engine)
     else:
-        serve(planted)
+        serve(engine)

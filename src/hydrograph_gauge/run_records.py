@@ -1,7 +1,7 @@
-"""The file forms of a run: every step of the testbed reads and writes them, so that each can be repeated alone.
+"""Records of a run as files: every step of the gauge reads and writes them, so that each can be repeated alone.
 
-The folder of a run holds `run.json` (an `Origin`) and `results.jsonl`, one record a line. What belongs to one query on
-one engine shares a `Key`. Rows are written as their terms in N-Triples, an unbound variable as null.
+The folder of a run holds `run.json` (a `Provenance`) and `results.jsonl`, one record a line. Records of one query on
+one engine share a `Key`. Rows are written as their terms in N-Triples, an unbound variable as null.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hydrograph.errors import DataError
+from hydrograph_gauge.validation import find_invalid_field
 
-ORIGIN = "run.json"
-RESULTS = "results.jsonl"
+PROVENANCE_FILE = "run.json"
+RECORDS_FILE = "results.jsonl"
 
 Setting: TypeAlias = str | int | float | bool
 RowText: TypeAlias = tuple[str | None, ...]
+"""A row as its terms in N-Triples; None is unbound."""
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
-class Origin(_Record):
-    """Where figures come from: what makes a run repeatable."""
+class Provenance(_Record):
+    """Provenance of the figures of a run: all that is needed to repeat it."""
 
     experiment: str
     title: str = ""
@@ -44,7 +46,7 @@ class Origin(_Record):
     published: Mapping[str, Mapping[str, Setting | None]] = {}
     """Figures of the paper that the experiment repeats, by table row and column."""
     tests: Mapping[str, str] = {}
-    """A digest of what each test asks over which data, so that a run is not gone on with as another."""
+    """A digest of what each test asks over which data, so that a run is not resumed with another experiment."""
 
     @property
     def all_seeds(self) -> tuple[int, ...]:
@@ -63,22 +65,22 @@ class Key(_Record):
     """The values of what the experiment sweeps."""
 
 
-class QueryFacts(_Record):
-    """What is known of a query before it runs: its texts and features, by which results are grouped."""
+class QueryRecord(_Record):
+    """Query before it runs: its texts, and features by which results are grouped."""
 
     record: Literal["query"] = "query"
     test: str
     query: str
     text: str
     texts: Mapping[str, str] = {}
-    """By engine, where one is asked in words of its own."""
+    """By engine, if one has its own text."""
     variables: tuple[str, ...] = ()
     features: Mapping[str, Setting | None] = {}
-    """kind, patterns, shape, cardinality, selectivities: as `hydrograph features` says them."""
+    """kind, patterns, shape, cardinality, selectivities: as `hydrograph features` prints them."""
 
 
-class Outcome(_Record):
-    """What became of it as a whole."""
+class OutcomeRecord(_Record):
+    """Outcome of one query on one engine."""
 
     record: Literal["outcome"] = "outcome"
     key: Key
@@ -86,9 +88,9 @@ class Outcome(_Record):
     phase: str
     words: str = ""
     faults: tuple[str, ...] = ()
-    """What the judge thinks is wrong with the engine: dropped elements, shifted windows, and so on."""
+    """Faults found by the judge: dropped elements, shifted windows, and so on."""
     notes: tuple[str, ...] = ()
-    """What else there is to know about the judgement: what it left out, or could not look into."""
+    """Notes on the judgement: what it left out or could not check."""
     t0: int | None = None
     """The t0 that fits best, where it was searched for."""
     windows: int = 0
@@ -122,14 +124,14 @@ class Outcome(_Record):
     """Seconds of processor time."""
 
 
-class Blame(_Record):
-    """A row that is missing or too much, and the triples of the window that make it."""
+class RowExplanation(_Record):
+    """Missing or extra row, with the triples of the window that make it."""
 
     row: RowText
     triples: tuple[str, ...] = ()
 
 
-class Window(_Record):
+class WindowRecord(_Record):
     """One report and the answer to it."""
 
     record: Literal["window"] = "window"
@@ -149,15 +151,15 @@ class Window(_Record):
     recall: float
     delay: float | None = None
     """Milliseconds from when the report was due to its answer; None where none came."""
-    missing: tuple[Blame, ...] = ()
-    extra: tuple[Blame, ...] = ()
+    missing: tuple[RowExplanation, ...] = ()
+    extra: tuple[RowExplanation, ...] = ()
     """The first ones; `expected`, `actual`, precision and recall count all."""
     opinion: str = ""
-    """What rdflib says of a difference, where it was asked. If the oracle is wrong, the answer counts as right, and
+    """Opinion of rdflib on a difference, if it was asked. If the oracle is wrong, the answer counts as right, and
     `missing` and `extra` are what the oracle finds wrong with it."""
 
 
-class Sampled(_Record):
+class SampleRecord(_Record):
     """Resources at one moment."""
 
     record: Literal["sample"] = "sample"
@@ -169,8 +171,8 @@ class Sampled(_Record):
     threads: int
 
 
-class Mismatch(_Record):
-    """How much of one engine's output another does not have (LSBench's mm)."""
+class MismatchRecord(_Record):
+    """Share of one engine's output that another does not have (LSBench's mm)."""
 
     record: Literal["mismatch"] = "mismatch"
     test: str
@@ -183,7 +185,7 @@ class Mismatch(_Record):
     comparable: bool
 
 
-class Held(_Record):
+class MaxRateRecord(_Record):
     """The highest rate at which answers stayed right and delay did not grow."""
 
     record: Literal["held"] = "held"
@@ -195,7 +197,7 @@ class Held(_Record):
     """Why the lowest rate that was not held is not; nothing if the highest that was tried is held."""
 
 
-class Functional(_Record):
+class FunctionalRecord(_Record):
     """One test of the functional suite."""
 
     record: Literal["functional"] = "functional"
@@ -204,11 +206,11 @@ class Functional(_Record):
     """R2R, R2S, S2R, Experiment 1, Experiment 2."""
     name: str
     passed: bool | None = None
-    """None: the engine can not be asked this."""
+    """None: the engine's language cannot express it."""
     words: str = ""
 
 
-class Excluded(_Record):
+class ExclusionRecord(_Record):
     """A query that performance is not compared on, and why."""
 
     record: Literal["excluded"] = "excluded"
@@ -217,8 +219,8 @@ class Excluded(_Record):
     why: str
 
 
-class Absent(_Record):
-    """An engine that a test asks for and that can not be run here, and why."""
+class MissingEngineRecord(_Record):
+    """Engine that a test needs and that cannot run here, with the reason."""
 
     record: Literal["absent"] = "absent"
     test: str
@@ -226,7 +228,17 @@ class Absent(_Record):
     why: str
 
 
-Record: TypeAlias = QueryFacts | Outcome | Window | Sampled | Mismatch | Held | Functional | Excluded | Absent
+Record: TypeAlias = (
+    QueryRecord
+    | OutcomeRecord
+    | WindowRecord
+    | SampleRecord
+    | MismatchRecord
+    | MaxRateRecord
+    | FunctionalRecord
+    | ExclusionRecord
+    | MissingEngineRecord
+)
 _RECORDS: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
 
@@ -235,34 +247,33 @@ def line_of(record: Record) -> str:
     return record.model_dump_json(exclude_defaults=False, exclude_none=True) + "\n"
 
 
-def read_origin(folder: Path) -> Origin:
-    """Return where a run's figures come from, or raise DataError."""
+def read_provenance(folder: Path) -> Provenance:
+    """Return the provenance of a run, or raise DataError."""
     try:
-        return Origin.model_validate_json((folder / ORIGIN).read_bytes())
+        return Provenance.model_validate_json((folder / PROVENANCE_FILE).read_bytes())
     except FileNotFoundError:
         raise DataError(
-            f"{folder} holds no run: expected {ORIGIN} in it, as `hydrograph bench run` writes it"
+            f"{folder} holds no run: expected {PROVENANCE_FILE} in it, as `hydrograph bench run` writes it"
         ) from None
     except ValidationError as error:
-        raise DataError(f"{folder / ORIGIN}: {_first(error)}") from None
+        raise DataError(f"{folder / PROVENANCE_FILE}: {_first(error)}") from None
 
 
-def read(folder: Path) -> Iterator[Record]:
+def read_records(folder: Path) -> Iterator[Record]:
     """Yield the records of a run in the order in which they were written; a torn last line is left out.
 
     A run that was broken off ends in such a line, and is resumed from there.
     """
-    with (folder / RESULTS).open("rb") as file:
+    with (folder / RECORDS_FILE).open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
                 yield _RECORDS.validate_json(line)
             except ValidationError as error:
-                raise DataError(f"{folder / RESULTS}, line {number}: {_first(error)}") from None
+                raise DataError(f"{folder / RECORDS_FILE}, line {number}: {_first(error)}") from None
 
 
 def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"])) or "the line"
-    return f"{place}: {first['msg']}, got {json.dumps(first['input'], default=str)[:80]}"
+    invalid = find_invalid_field(error)
+    return f"{invalid.place or 'the line'}: {invalid.message}, got {json.dumps(invalid.value, default=str)[:80]}"

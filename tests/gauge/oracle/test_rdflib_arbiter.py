@@ -10,11 +10,11 @@ import pytest
 
 from hydrograph.errors import RunError
 from hydrograph.language import parse
-from hydrograph_gauge.oracle import arbiter
-from hydrograph_gauge.oracle.arbiter import Verdict, settle
+from hydrograph_gauge.oracle import rdflib_arbiter as arbiter
 from hydrograph_gauge.oracle.compare import compare_reports
 from hydrograph_gauge.oracle.dataset import Dataset
-from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
+from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict, arbitrate
 from tests.support.oracle_experiments import ROOM_CHANGES, STREAM, thing
 from tests.support.random_cases import random_case
 
@@ -34,25 +34,25 @@ NONE: Counter[tuple[object, ...]] = Counter()
 
 
 def test_an_answer_like_the_oracles_needs_no_arbiter() -> None:
-    assert settle(PLAIN, STREAMS, expected(PLAIN, STREAMS)) is Verdict.AGREED
+    assert arbitrate(PLAIN, STREAMS, evaluate_reports(PLAIN, STREAMS)) is ArbiterVerdict.AGREED
 
 
 def test_the_engine_is_wrong_against_two() -> None:
-    assert settle(PLAIN, STREAMS, all_rows(R9, NONE)) is Verdict.ENGINE_ERROR
+    assert arbitrate(PLAIN, STREAMS, all_rows(R9, NONE)) is ArbiterVerdict.ENGINE_ERROR
 
 
 def test_the_oracle_is_wrong_where_rdflib_and_the_engine_agree() -> None:
-    assert settle(ZERO_STEPS, STREAMS, all_rows(R9, R9)) is Verdict.ORACLE_ERROR
+    assert arbitrate(ZERO_STEPS, STREAMS, all_rows(R9, R9)) is ArbiterVerdict.ORACLE_ERROR
 
 
 def test_three_answers_are_for_a_person() -> None:
-    assert settle(ZERO_STEPS, STREAMS, all_rows(R9, NONE)) is Verdict.UNDECIDED
+    assert arbitrate(ZERO_STEPS, STREAMS, all_rows(R9, NONE)) is ArbiterVerdict.UNDECIDED
 
 
 def test_options_reach_both_evaluators() -> None:
-    reports = expected(PLAIN, STREAMS, t0=2)
-    assert settle(PLAIN, STREAMS, reports, t0=2) is Verdict.AGREED
-    assert settle(PLAIN, STREAMS, reports) is Verdict.ENGINE_ERROR
+    reports = evaluate_reports(PLAIN, STREAMS, t0=2)
+    assert arbitrate(PLAIN, STREAMS, reports, t0=2) is ArbiterVerdict.AGREED
+    assert arbitrate(PLAIN, STREAMS, reports) is ArbiterVerdict.ENGINE_ERROR
 
 
 def test_without_rdflib_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_without_rdflib_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("seed", range(60))
 def test_both_evaluators_agree_on_basic_cases(seed: int) -> None:
     case = random_case(seed)
-    second = expected(
+    second = evaluate_reports(
         case.query,
         case.elements,
         case.static,
@@ -79,6 +79,6 @@ def test_both_evaluators_agree_on_basic_cases(seed: int) -> None:
 
 
 def test_a_report_is_compared_with_its_window() -> None:
-    reports = expected(PLAIN, STREAMS)
+    reports = evaluate_reports(PLAIN, STREAMS)
     moved = [replace(report, open=report.t - 9) for report in reports]
     assert compare_reports(reports, moved)

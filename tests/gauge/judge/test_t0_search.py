@@ -12,23 +12,22 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
 from hydrograph.windows.profile import CQELS, RSPQL
 from hydrograph_gauge.experiments.model import Experiment, read_experiment
-from hydrograph_gauge.experiments.rejudge import compare_run
-from hydrograph_gauge.experiments.run import run_experiment
-from hydrograph_gauge.experiments.summary import summary_lines
-from hydrograph_gauge.judge.judge_input import Due, Said, Trial
-from hydrograph_gauge.judge.judge_query import judge
-from hydrograph_gauge.judge.t0_search import Answers, Candidates, candidates, search
+from hydrograph_gauge.experiments.run import rejudge_run, run_experiment
+from hydrograph_gauge.experiments.summary import format_summary
+from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
+from hydrograph_gauge.judge.judge_query import judge_query
+from hydrograph_gauge.judge.t0_search import EngineOutput, T0Candidates, list_t0_candidates, search_t0
 from hydrograph_gauge.report.build import document
-from hydrograph_gauge.report.gather import gather
-from hydrograph_gauge.results import Key, Outcome, RowText, read
+from hydrograph_gauge.report.run_data import read_run
+from hydrograph_gauge.run_records import Key, OutcomeRecord, RowText, read_records
 
-PLANTED = Path(__file__).parents[1] / "engines" / "planted.py"
+FAULTY_ENGINE = Path(__file__).parents[1] / "engines" / "faulty_engine.py"
 STREAM = Iri("urn:stream")
 TEXT = (
     "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:stream> [RANGE {width} STEP {slide}] "
     "{{ WINDOW <urn:w> {{ ?s <urn:p> ?o }} }}"
 )
-LINES = "".join(f"{t}\t<urn:s{t}> <urn:p> <urn:o> .\n" for t in range(0, 8_000, 100))
+LINE_PROGRAM = "".join(f"{t}\t<urn:s{t}> <urn:p> <urn:o> .\n" for t in range(0, 8_000, 100))
 FILE = """
 [world.streams]
 "urn:stream" = "stream.tnt"
@@ -44,15 +43,15 @@ t0 = {t0}
 
 
 def experiment(tmp_path: Path, fault: str, t0: str) -> Experiment:
-    (tmp_path / "stream.tnt").write_text(LINES)
+    (tmp_path / "stream.tnt").write_text(LINE_PROGRAM)
     text = TEXT.format(width="1s", slide="500ms")
     file = tmp_path / "experiment.toml"
     file.write_text(FILE.format(all=text, count=text.replace("?s", "(COUNT(*) AS ?n)", 1), t0=t0))
-    return read_experiment(str(file), [f"engines=program:{sys.executable} {PLANTED} {fault}"])
+    return read_experiment(str(file), [f"engines=program:{sys.executable} {FAULTY_ENGINE} {fault}"])
 
 
-def outcomes(folder: Path) -> dict[str, Outcome]:
-    return {each.key.query: each for each in read(folder) if isinstance(each, Outcome)}
+def outcomes(folder: Path) -> dict[str, OutcomeRecord]:
+    return {each.key.query: each for each in read_records(folder) if isinstance(each, OutcomeRecord)}
 
 
 def test_an_engine_whose_windows_lie_400_ms_later_is_right_for_that_t0(tmp_path: Path) -> None:
@@ -62,12 +61,12 @@ def test_an_engine_whose_windows_lie_400_ms_later_is_right_for_that_t0(tmp_path:
     assert (found.t0, found.verdict, found.missing, found.extra, found.recall) == (-100, "ok", 0, 0, 1)
     assert found.faults == ()
     assert found.windows > 10
-    lines = "\n".join(summary_lines([tmp_path / "run"]))
+    lines = "\n".join(format_summary([tmp_path / "run"]))
     assert "t0 -100 ms fits best for all" in lines
-    page = document([gather(tmp_path / "run")])
+    page = document([read_run(tmp_path / "run")])
     (table,) = next(each for each in page.parts[0].sections if each.title == "First windows").blocks
     assert ("all", 1, -100, 0) in [row[3:7] for row in table.rows]  # type: ignore[union-attr]
-    compare_run(tmp_path / "run", tmp_path / "again")
+    rejudge_run(tmp_path / "run", tmp_path / "again")
     assert outcomes(tmp_path / "again")["all"].t0 == -100
 
 
@@ -95,7 +94,7 @@ def test_candidates_are_those_that_change_the_content(
     width: str, slide: str, times: list[int], found: list[int]
 ) -> None:
     query = parse(TEXT.format(width=width, slide=slide))
-    tried = candidates(query, RSPQL, {STREAM: times}).times
+    tried = list_t0_candidates(query, RSPQL, {STREAM: times}).times
     assert set(found) <= set(tried)
     assert min(tried) >= min(found)
     assert len(tried) <= len(found) + 4
@@ -103,7 +102,7 @@ def test_candidates_are_those_that_change_the_content(
 
 def test_a_window_that_slides_continuously_differs_only_in_what_it_began_with() -> None:
     query = parse(TEXT.format(width="2s", slide="1s"))
-    assert candidates(query, CQELS, {STREAM: [500, 700, 2_000, 9_000]}).times == (500, 700, 2_000)
+    assert list_t0_candidates(query, CQELS, {STREAM: [500, 700, 2_000, 9_000]}).times == (500, 700, 2_000)
 
 
 def bag(texts: str) -> Counter[RowText]:
@@ -122,11 +121,11 @@ def bag(texts: str) -> Counter[RowText]:
 )
 def test_answers_are_compared_as_a_contiguous_part(said: list[str], wrong: int) -> None:
     due = [bag(texts) for texts in ("", "ab", "cd", "ef", "g")]
-    assert Answers(map(bag, said), eager=False).wrong(due) == wrong
+    assert EngineOutput(map(bag, said), eager=False).wrong(due) == wrong
 
 
 def test_rows_of_eager_engines_are_compared_without_their_executions() -> None:
-    assert Answers([bag("a"), bag("b"), bag("c")], eager=True).wrong([bag("ab"), bag("d")]) == 2
+    assert EngineOutput([bag("a"), bag("b"), bag("c")], eager=True).wrong([bag("ab"), bag("d")]) == 2
 
 
 def test_of_too_many_candidates_those_around_the_best_are_tried() -> None:
@@ -137,16 +136,20 @@ def test_of_too_many_candidates_those_around_the_best_are_tried() -> None:
         tried.extend(some)
         return {t: min(abs(t - 3_333), 900) for t in some}
 
-    best, count = search(Candidates(0, tuple(range(5_000))), 40, wrong)
+    best, count = search_t0(T0Candidates(0, tuple(range(5_000))), 40, wrong)
     assert (best.t0, best.wrong) == (3_333, 0)
     assert count == len(tried) == len(set(tried)) < 120
 
 
 def test_reports_around_the_answers_are_left_out_and_counted() -> None:
-    due = [Due(t, t - 1000, t, bag(texts)) for t, texts in ((1000, "a"), (2000, "b"), (3000, "c"), (4000, "d"))]
+    due = [
+        ExpectedReport(t, t - 1000, t, bag(texts)) for t, texts in ((1000, "a"), (2000, "b"), (3000, "c"), (4000, "d"))
+    ]
     key = Key(test="t", engine="e", query="q")
-    found = judge(Trial(key=key, due=due, said=[Said(1, bag("b"), 7), Said(2, bag("c"), 8)], t0=0)).outcome
+    found = judge_query(
+        JudgeInput(key=key, due=due, said=[EngineAnswer(1, bag("b"), 7), EngineAnswer(2, bag("c"), 8)], t0=0)
+    ).outcome
     assert (found.verdict, found.windows, found.recall) == ("ok", 2, 1.0)
-    assert found.notes == ("2 reports before the first answer or behind the last are not asked for",)
-    silent = judge(Trial(key=key, due=due, said=[], t0=0)).outcome
+    assert found.notes == ("2 reports before the first answer or after the last are not required",)
+    silent = judge_query(JudgeInput(key=key, due=due, said=[], t0=0)).outcome
     assert (silent.verdict, silent.missing) == ("wrong", 4)

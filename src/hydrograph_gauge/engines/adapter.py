@@ -1,8 +1,9 @@
-"""The frame of an engine program in Python: reads commands, does them, writes replies."""
+"""Base of an engine adapter in Python: reads commands, executes them, writes replies."""
 
 from __future__ import annotations
 
 import queue
+import re
 import sys
 import threading
 from collections.abc import Iterable
@@ -31,27 +32,27 @@ from hydrograph_gauge.engines.protocol import (
     read_command,
 )
 
-Answers = Iterable[Answer | Finished | Failed]
+Replies = Iterable[Answer | Finished | Failed]
 _ROWS = 20_000
 """Rows of an answer in one line: a line of a million rows is taken for a flood."""
 _NOTHING = b"\n"
 
 
-Why = Literal["syntax", "unsupported", "error"]
-"""Why a query is refused."""
+RefusalReason = Literal["syntax", "unsupported", "error"]
+"""Reason of a refusal."""
 
 
 class ForeignQueryError(QueryError):
-    """A query that an engine of somebody else refuses, in that engine's words."""
+    """Refusal of a query by a foreign engine, with its message."""
 
-    def __init__(self, why: Why, words: str) -> None:
+    def __init__(self, why: RefusalReason, words: str) -> None:
         """Keep why."""
         super().__init__(words)
         self.why = why
 
 
-class Answering(Protocol):
-    """What an engine does; answers may come from any of the last three."""
+class EngineAdapter(Protocol):
+    """Engine behind the protocol; the methods from `send` on may return answers."""
 
     def load(self, file: str, graph: str | None) -> None:
         """Load static data."""
@@ -62,21 +63,21 @@ class Answering(Protocol):
     def unregister(self, name: str) -> None:
         """Forget a query."""
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
         """Take an element."""
 
-    def end(self) -> Answers:
+    def end(self) -> Replies:
         """Finish what is left."""
 
     def due(self) -> float | None:
         """Return in how many seconds `tick` wants to be called; None if it does not."""
 
-    def tick(self) -> Answers:
-        """Do what the clock asks for."""
+    def tick(self) -> Replies:
+        """Do what is due by the clock."""
 
 
-def said(query: str, report: Report) -> Answers:
-    """Yield what one of Hydrograph's reports says."""
+def report_replies(query: str, report: Report) -> Replies:
+    """Yield the replies for one of Hydrograph's reports."""
     rows = [
         {name: term for name, term in zip(report.variables, row, strict=True) if term is not None}
         for row in report.rows
@@ -87,12 +88,12 @@ def said(query: str, report: Report) -> Answers:
 
 
 class Wake:
-    """Lets `tick` be called at once; other threads call it when they have something to say."""
+    """Wake-up call for `serve`: other threads call it when they have replies."""
 
     def __init__(self) -> None:
         """Start with nothing to do."""
         self.waiting: queue.Queue[bytes] = queue.Queue(maxsize=1_000)
-        """Commands to come: who sends faster than the engine works is held up."""
+        """Waiting commands. The queue is bounded: a client that is too fast is blocked."""
 
     @property
     def idle(self) -> bool:
@@ -106,13 +107,13 @@ class Wake:
 
 
 def serve(
-    engine: Answering,
+    engine: EngineAdapter,
     source: BinaryIO = sys.stdin.buffer,
     target: BinaryIO = sys.stdout.buffer,
     *,
     wake: Wake | None = None,
 ) -> None:
-    """Do what the commands say until one says stop, or they end."""
+    """Execute commands until `stop` or the end of the input."""
     waiting = (wake or Wake()).waiting
     threading.Thread(target=_read, args=(source, waiting), daemon=True).start()
 
@@ -142,7 +143,7 @@ def serve(
         except HydrographError as error:
             say([Failed(words=str(error))])
             if isinstance(command, End):
-                say([Ended()])  # nobody shall wait for what can not come
+                say([Ended()])  # otherwise the client would wait for ever
 
 
 def _read(source: BinaryIO, waiting: queue.Queue[bytes]) -> None:
@@ -151,8 +152,8 @@ def _read(source: BinaryIO, waiting: queue.Queue[bytes]) -> None:
     waiting.put(b"")
 
 
-def _done(engine: Answering, command: Load | Register | Unregister | Send | End) -> Iterable[Reply]:
-    """Do a command and return what is to say about it."""
+def _done(engine: EngineAdapter, command: Load | Register | Unregister | Send | End) -> Iterable[Reply]:
+    """Execute a command and yield its replies."""
     match command:
         case Load():
             engine.load(command.file, command.graph)
@@ -171,7 +172,7 @@ def _done(engine: Answering, command: Load | Register | Unregister | Send | End)
             assert_never(command)
 
 
-def _registered(engine: Answering, command: Register) -> Registered | Refused:
+def _registered(engine: EngineAdapter, command: Register) -> Registered | Refused:
     try:
         engine.register(command.query, command.text)
     except ForeignQueryError as error:
@@ -183,3 +184,14 @@ def _registered(engine: Answering, command: Register) -> Registered | Refused:
     except QueryError as error:
         return Refused(query=command.query, why="error", words=str(error))
     return Registered(query=command.query)
+
+
+def classify_refusal(words: str, syntax: str | None, unsupported: str | None) -> RefusalReason:
+    """Return the reason of a refusal, by patterns of the engine's message.
+
+    >>> classify_refusal("NOT EXISTS is not supported", "ParseException|Encountered", "not supported")
+    'unsupported'
+    """
+    if unsupported is not None and re.search(unsupported, words):
+        return "unsupported"
+    return "syntax" if syntax is not None and re.search(syntax, words) else "error"

@@ -1,6 +1,6 @@
-"""The second opinion: when engine and oracle differ, rdflib answers too.
+"""Arbiter between engine and oracle: where they differ, rdflib evaluates the query too.
 
-rdflib is slower and has errors of its own, but other ones. It need not be installed: without it nobody is asked.
+rdflib is slower and has its own errors, but different ones. It is optional: without it there is no second opinion.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_STRING
 from hydrograph_gauge.oracle.compare import compare, compare_reports
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Answer, Dataset, Row, StaticData
-from hydrograph_gauge.oracle.evaluate import Report, Streams, expected
+from hydrograph_gauge.oracle.evaluate import Report, Streams, evaluate_reports
 
 if TYPE_CHECKING:
     from rdflib import Graph as RdflibGraph
 
 
-class Verdict(StrEnum):
+class ArbiterVerdict(StrEnum):
     """Who is right about the answer of an engine."""
 
     AGREED = "engine and pyoxigraph agree"
@@ -33,30 +33,30 @@ class Verdict(StrEnum):
     UNDECIDED = "three answers; a person must look"
 
 
-def settle(
+def arbitrate(
     query: ContinuousQuery,
     elements: Streams,
     got: Sequence[Report],
     static: StaticData = NO_STATIC,
     **options: Any,
-) -> Verdict:
-    """Return who is right; `options` are those of `expected`."""
-    first = expected(query, elements, static, **options)
+) -> ArbiterVerdict:
+    """Return who is right; `options` are those of `evaluate_reports`."""
+    first = evaluate_reports(query, elements, static, **options)
     if not compare_reports(first, got):
-        return Verdict.AGREED
-    second = expected(query, elements, static, **options, evaluator=answer)
+        return ArbiterVerdict.AGREED
+    second = evaluate_reports(query, elements, static, **options, evaluator=answer)
     if not compare_reports(second, got):
-        return Verdict.ORACLE_ERROR
-    return Verdict.UNDECIDED if compare_reports(first, second) else Verdict.ENGINE_ERROR
+        return ArbiterVerdict.ORACLE_ERROR
+    return ArbiterVerdict.UNDECIDED if compare_reports(first, second) else ArbiterVerdict.ENGINE_ERROR
 
 
-def decide(first: Counter[Row], second: Counter[Row], got: Counter[Row]) -> Verdict:
+def decide(first: Counter[Row], second: Counter[Row], got: Counter[Row]) -> ArbiterVerdict:
     """Return who is right about one report, given what pyoxigraph, rdflib and the engine say."""
     if not compare(first, got):
-        return Verdict.AGREED
+        return ArbiterVerdict.AGREED
     if not compare(second, got):
-        return Verdict.ORACLE_ERROR
-    return Verdict.UNDECIDED if compare(first, second) else Verdict.ENGINE_ERROR
+        return ArbiterVerdict.ORACLE_ERROR
+    return ArbiterVerdict.UNDECIDED if compare(first, second) else ArbiterVerdict.ENGINE_ERROR
 
 
 @lru_cache(maxsize=2_000)

@@ -7,34 +7,44 @@ from pathlib import Path
 import pytest
 
 from hydrograph.errors import DataError
-from hydrograph_gauge.results import RESULTS, Blame, Key, Outcome, Record, Window, line_of, read, read_origin
+from hydrograph_gauge.run_records import (
+    RECORDS_FILE,
+    Key,
+    OutcomeRecord,
+    Record,
+    RowExplanation,
+    WindowRecord,
+    line_of,
+    read_provenance,
+    read_records,
+)
 
 KEY = Key(test="t", engine="e", query="q1", settings={"rate": 1000, "static": "small"})
 RECORDS: tuple[Record, ...] = (
-    Outcome(key=KEY, verdict="ok", phase="execution", precision=1.0, recall=0.5),
-    Window(
+    OutcomeRecord(key=KEY, verdict="ok", phase="execution", precision=1.0, recall=0.5),
+    WindowRecord(
         key=KEY, t=5000, open=0, close=5000, expected=2, actual=1, precision=1.0, recall=0.5,
-        missing=(Blame(row=("<urn:a>", None), triples=("<urn:a> <urn:b> <urn:c> .",)),),
+        missing=(RowExplanation(row=("<urn:a>", None), triples=("<urn:a> <urn:b> <urn:c> .",)),),
     ),
 )  # fmt: skip
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    (tmp_path / RESULTS).write_text("".join(map(line_of, RECORDS)), "utf-8")
-    assert tuple(read(tmp_path)) == RECORDS
+    (tmp_path / RECORDS_FILE).write_text("".join(map(line_of, RECORDS)), "utf-8")
+    assert tuple(read_records(tmp_path)) == RECORDS
 
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / RESULTS).write_text("".join(map(line_of, RECORDS))[:-5], "utf-8")
-    assert tuple(read(tmp_path)) == RECORDS[:1]
+    (tmp_path / RECORDS_FILE).write_text("".join(map(line_of, RECORDS))[:-5], "utf-8")
+    assert tuple(read_records(tmp_path)) == RECORDS[:1]
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / RESULTS).write_text('{"record": "outcome"}\n', "utf-8")
+    (tmp_path / RECORDS_FILE).write_text('{"record": "outcome"}\n', "utf-8")
     with pytest.raises(DataError, match="line 1: outcome"):
-        list(read(tmp_path))
+        list(read_records(tmp_path))
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no run"):
-        read_origin(tmp_path)
+        read_provenance(tmp_path)

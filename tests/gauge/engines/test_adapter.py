@@ -8,7 +8,7 @@ import threading
 
 from hydrograph.errors import RunError
 from hydrograph.runtime.reports import Report
-from hydrograph_gauge.engines.program import Answers, Wake, said, serve
+from hydrograph_gauge.engines.adapter import Replies, Wake, report_replies, serve
 from hydrograph_gauge.engines.protocol import (
     Answer,
     Command,
@@ -43,11 +43,11 @@ class Engine:
     def unregister(self, name: str) -> None:
         """Forget nothing."""
 
-    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Answers:  # noqa: ARG002
+    def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:  # noqa: ARG002
         """Answer at once."""
         yield Finished(query="q")
 
-    def end(self) -> Answers:
+    def end(self) -> Replies:
         """Fail, or say what waits."""
         if self.fails:
             raise RunError("out of paper")
@@ -56,7 +56,7 @@ class Engine:
     def due(self) -> None:
         """Ask for no clock."""
 
-    def tick(self) -> Answers:
+    def tick(self) -> Replies:
         """Say what waits."""
         while self.waiting:
             yield self.waiting.pop(0)
@@ -107,7 +107,7 @@ def test_waking_an_engine_that_has_enough_to_do_does_not_wait() -> None:
 
 def test_a_large_report_is_said_in_several_lines() -> None:
     report = Report(9, 0, 9, ("a", "b"), tuple((f"<urn:{n}>", None) for n in range(20_001)))
-    *answers, finished = list(said("q", report))
+    *answers, finished = list(report_replies("q", report))
     assert [len(each.rows) for each in answers if isinstance(each, Answer)] == [20_000, 1]
     assert all(isinstance(each, Answer) and each.t == 9 and "b" not in each.rows[0] for each in answers)
     assert finished == Finished(query="q")

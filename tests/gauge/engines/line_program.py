@@ -1,6 +1,6 @@
-"""A program with lines of its own: reads `s p o t`, prints what each tumbling window of one second holds.
+"""Program with a line format of its own: reads `s p o t`, prints the content of tumbling windows of one second.
 
-python lines.py QUERY STATIC [GRAPHS]
+python line_program.py QUERY STATIC [GRAPHS]
 """
 
 from __future__ import annotations

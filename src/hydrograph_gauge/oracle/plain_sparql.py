@@ -6,20 +6,92 @@ windows (A9), and that R2S acts on the solutions of a CONSTRUCT, before its temp
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, TypeVar, assert_never
 
-from hydrograph.algebra.expressions import Call, Constant
-from hydrograph.algebra.nodes import Graph, Join, Pattern, Project, Slice, Values, Window
+from hydrograph.algebra.expressions import Aggregate, And, Calculate, Call, Compare, Constant, Expression, Reference
+from hydrograph.algebra.nodes import Graph, Group, Join, Pattern, Project, Slice, Values, Window
 from hydrograph.algebra.queries import Ask, Construct, ContinuousQuery, Describe, Select
-from hydrograph.algebra.walk import is_visible, variables
+from hydrograph.algebra.walk import (
+    everywhere,
+    rewrite_expression,
+    subpatterns,
+    visible_variables,
+    with_expressions,
+)
 from hydrograph.errors import UnsupportedError
+from hydrograph.language.printer import print_sparql
 from hydrograph.rdf.terms import Iri, Literal, Variable
-from hydrograph.rdf.vocab import XSD_DATE_TIME
+from hydrograph.rdf.vocab import XSD_DATE_TIME, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from hydrograph.temporal import Instant
-from hydrograph_gauge.oracle.floats import rounded_once
+
+_ZERO, _ONE = (Constant(Literal(text, XSD_INTEGER)) for text in "01")
+_ERROR = Calculate("/", _ONE, _ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """A SUM or AVG, and the variables of what must be known to round it once."""
+
+    aggregate: Aggregate
+    argument: Expression
+    counted: Variable
+    single: Variable
+    below_double: Variable
+    in_doubles: Variable
+
+    @property
+    def aggregates(self) -> Iterator[tuple[Variable, Aggregate]]:
+        datatype = Call("DATATYPE", (self.argument,))
+        is_single = Compare("=", datatype, Constant(Iri(XSD_FLOAT)))
+        is_below = And((Call("ISNUMERIC", (self.argument,)), Compare("!=", datatype, Constant(Iri(XSD_DOUBLE)))))
+        yield self.counted, Aggregate("COUNT", self.argument)
+        yield self.single, Aggregate("SUM", Call("IF", (is_single, _ONE, _ZERO)))
+        yield self.below_double, Aggregate("SUM", Call("IF", (is_below, _ONE, _ZERO)))
+        yield self.in_doubles, replace(self.aggregate, argument=Call(Iri(XSD_DOUBLE), (self.argument,)))
+
+    def value(self, plain: Expression) -> Expression:
+        """Return the total rounded once where it is a float, and the plain one where it is something else."""
+        known = Compare("=", Reference(self.below_double), Reference(self.counted))
+        is_single = And((Compare(">", Reference(self.single), _ZERO), known))
+        rounded = Call(Iri(XSD_FLOAT), (Reference(self.in_doubles),))
+        return Call("COALESCE", (Call("IF", (is_single, rounded, _ERROR)), plain))
+
+
+def rounded_once(pattern: Pattern) -> Pattern:
+    """Return the pattern with each SUM and AVG of floats made in doubles; those of distinct values stay as they are."""
+    totals = _totals(pattern)
+    if not totals:
+        return pattern
+
+    def valued(expression: Expression) -> Expression:
+        if isinstance(expression, Reference) and expression.variable in totals:
+            return totals[expression.variable].value(expression)
+        return expression
+
+    def widened(node: Pattern) -> Pattern:
+        node = with_expressions(node, lambda expression: rewrite_expression(expression, valued))
+        if not isinstance(node, Group):
+            return node
+        more = [each for variable, _ in node.aggregates if variable in totals for each in totals[variable].aggregates]
+        return replace(node, aggregates=(*node.aggregates, *more))
+
+    return everywhere(pattern, widened)
+
+
+def _totals(pattern: Pattern) -> dict[Variable, _Total]:
+    groups = [node for node in subpatterns(pattern) if isinstance(node, Group)]
+    names = (Variable(f".a{number}") for number in count(sum(len(node.aggregates) for node in groups)))
+    return {
+        variable: _Total(aggregate, aggregate.argument, next(names), next(names), next(names), next(names))
+        for node in groups
+        for variable, aggregate in node.aggregates
+        if aggregate.name in ("SUM", "AVG") and not aggregate.distinct and aggregate.argument is not None
+    }
+
 
 Node = TypeVar("Node")
 
@@ -40,7 +112,7 @@ def solutions_query(query: ContinuousQuery, static_names: tuple[Iri, ...]) -> Co
         case Select() | Ask():
             return replace(query, pattern=pattern)
         case Construct():
-            columns = in_scope(pattern)
+            columns = visible_variables(pattern)
             return replace(query, form=Select(columns), pattern=_projected(pattern, columns))
         case Describe():
             raise UnsupportedError("the oracle does not answer DESCRIBE; ask for the triples with CONSTRUCT")
@@ -48,10 +120,23 @@ def solutions_query(query: ContinuousQuery, static_names: tuple[Iri, ...]) -> Co
             assert_never(query.form)
 
 
-def oracle_query(query: ContinuousQuery, static_names: tuple[Iri, ...]) -> ContinuousQuery:
+def evaluator_query(query: ContinuousQuery, static_names: tuple[Iri, ...]) -> ContinuousQuery:
     """Return the same with totals of floats as they should be, whatever the precision the evaluator adds up in."""
     plain = solutions_query(query, static_names)
     return replace(plain, pattern=rounded_once(plain.pattern))
+
+
+def sparql_by_time(
+    query: ContinuousQuery, static_names: tuple[Iri, ...], text: str | None = None
+) -> Callable[[Instant], str]:
+    """Return a function from the time of a report to its SPARQL: always `text` if given, else made from the query."""
+    if text is not None:
+        return lambda _: text
+    plain = evaluator_query(query, static_names)
+    if asks_now(plain):
+        return lambda t: print_sparql(at_time(plain, t))
+    printed = print_sparql(plain)
+    return lambda _: printed
 
 
 def _confine(node: Node, windows: tuple[Iri, ...], static_names: tuple[Iri, ...]) -> Node | Join:
@@ -105,8 +190,3 @@ def rewrite(tree: Any, change: Callable[[Any], Any]) -> Any:
     parts = {field.name: rewrite(getattr(tree, field.name), change) for field in fields(tree)}
     same = all(parts[name] is getattr(tree, name) for name in parts)
     return change(tree if same else replace(tree, **parts))
-
-
-def in_scope(pattern: Pattern) -> tuple[Variable, ...]:
-    """Return the variables a query text can name, in the order of their names."""
-    return tuple(sorted(variable for variable in variables(pattern) if is_visible(variable)))
