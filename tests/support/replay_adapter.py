@@ -8,16 +8,17 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from hydrograph.compile.inputs import Chunking
 from hydrograph.compile.output_queries import by_report
-from hydrograph.compile.program import Chunking, Program
+from hydrograph.compile.program import Program
 from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, encode
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_DOUBLE, XSD_FLOAT
-from hydrograph.runtime import replay
+from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Facts, Plan, plan
-from hydrograph.runtime.replay import Ranks
+from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.streams.schema import EVENTS, TRIPLES
 from hydrograph.windows.stream import Element
@@ -55,8 +56,8 @@ def case_plan(case: Case) -> Plan:
     return plan(case.query, case.profile, case.t0)
 
 
-def case_ranks(planned: Plan, elements: Mapping[Iri, Sequence[Element]], case: Case) -> Ranks:
-    """Return the reports of a case: from the first window that holds an event to the last, or as the case says (A1)."""
+def case_ranks(planned: Plan, elements: Mapping[Iri, Sequence[Element]], case: Case) -> ReportRanks:
+    """Return the reports of a case: from the first window that holds an event to the last, or as the case defines (A1)."""
     held: list[tuple[int, int]] = []
     for window in planned.query.windows:
         assert window.name is not None
@@ -67,7 +68,7 @@ def case_ranks(planned: Plan, elements: Mapping[Iri, Sequence[Element]], case: C
 
 
 def answer(
-    case: Case, *, chunk_windows: int | None = None, ranks: Ranks | None = None, placed: Local | None = None
+    case: Case, *, chunk_windows: int | None = None, ranks: ReportRanks | None = None, placed: Local | None = None
 ) -> list[Expected]:
     """Return the reports of a case in the local placement; `chunk_windows` cuts it by time into chunks that long.
 
@@ -93,7 +94,7 @@ def answer(
 
 
 def in_one_range(case: Case, streams: Sequence[Mapping[Iri, Sequence[Element]]]) -> Case:
-    """Return the case with the report range said that all of the streams need; as it is where it says one."""
+    """Return the case with the report range that all of its streams need, unless it has a range."""
     if case.from_ is not None and case.until is not None:
         return case
     planned = case_plan(case)

@@ -1,4 +1,4 @@
-"""The one physical form of a term: its canonical text, a 64-bit id made of it, and what expressions ask of it.
+"""Encoding of terms: canonical text, the 64-bit id made of it, kind and numeric value.
 
 An id is `xxhash64` of the canonical N-Triples text, the same number that Spark's function of that name gives, so that
 constants of a query are encoded without any dictionary and rows of a stream without any Python.

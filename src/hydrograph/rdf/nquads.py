@@ -200,7 +200,7 @@ _CHARACTER_OF = {
 
 
 def _fail(line: str, at: int, expected: str) -> NoReturn:
-    """Raise DataError for what stands at `at`, more exactly where an IRI or a string is broken inside."""
+    """Raise DataError for the text at `at`, more exactly where an IRI or a string is broken inside."""
     opened = _CHARACTER_OF.get(line[at : at + 1])
     inside = opened.match(line, at) if opened else None
     stop = inside.end() if inside else at

@@ -1,4 +1,4 @@
-"""What a machine needs to run queries, and how to mend what is missing: one finding, one sentence."""
+"""Checks that a machine can run queries, each with a fix for what is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:==\s*([0-9.]+))?(?=[<>=!~;,\s
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, what was found, and how to mend it; `fix` is empty where all is well."""
+    """Result of one check: its subject, its outcome and the fix, which is empty where all is well."""
 
     name: str
     found: str
@@ -109,7 +109,7 @@ def ports() -> Finding:
             with socket.create_connection(("127.0.0.1", port), timeout=5):
                 pass
     except OSError as error:
-        said = f"127.0.0.1 can not be reached: {error.strerror or error}"
+        said = f"127.0.0.1 cannot be reached: {error.strerror or error}"
         return Finding("ports", said, "bring the loopback interface up, and let programs listen on 127.0.0.1")
     return Finding("ports", "127.0.0.1 listens and answers")
 
@@ -164,5 +164,5 @@ def started() -> Finding:
         counted = spark_session().range(1000).count()
     except RunError as error:
         said = " ".join(str(error).split())[:300]
-        return Finding("start", said, "mend what stands above; if nothing does, say `--placement local`")
+        return Finding("start", said, "fix the problems listed above; if there are none, use `--placement local`")
     return Finding("start", f"Spark has started and counted {counted} rows")

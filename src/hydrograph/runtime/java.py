@@ -147,6 +147,6 @@ def _launcher(home: Path) -> Path:
 
 
 def _cache() -> Path:
-    """Return Hydrograph's part of the user's cache directory; a relative `XDG_CACHE_HOME` does not count, says XDG."""
+    """Return Hydrograph's part of the user's cache directory; XDG ignores a relative `XDG_CACHE_HOME`."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else Path("~/.cache").expanduser()) / "hydrograph"

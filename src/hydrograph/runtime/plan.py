@@ -70,7 +70,7 @@ class Plan:
     query: ContinuousQuery
     """Every window has a name here, also those in `feeding`."""
     profile: Profile
-    """With what the text of the query says itself."""
+    """The profile, with the settings in the text of the query applied."""
     t0: Instant
     pattern: Pattern
     feeding: tuple[Iri, ...] = ()
@@ -94,7 +94,7 @@ class Plan:
 
     @property
     def tick(self) -> Tick:
-        """The tick in force: count windows live on single arrivals, whatever the profile says (S11, A5)."""
+        """The tick in force: count windows live on single arrivals, whatever the profile (S11, A5)."""
         counts = any(isinstance(window.definition, CountWindow) for window in self.query.windows)
         return Tick.TUPLE if counts else self.profile.tick
 
@@ -108,7 +108,7 @@ class Plan:
         return found
 
     def starting(self, first: Instant | None) -> Plan:
-        """Return the plan placed by the time of the first event, where nobody has given t0 (A2)."""
+        """Return the plan placed by the time of the first event, if t0 is not given (A2)."""
         if self.is_placed:
             return self
         return _placed(replace(self, t0=self.profile.start_at(first), is_placed=True))
@@ -207,7 +207,7 @@ class Plan:
 def plan(query: ContinuousQuery, profile: Profile, t0: Instant | None, rules: tuple[Rule, ...] = RULES) -> Plan:
     """Place the windows of a query in time and optimise its pattern.
 
-    Without t0 the profile says where it lies; if that is at the first event, the plan is still to be placed.
+    Without t0 the profile decides where it lies; if that is at the first event, the plan is still to be placed.
     """
     if not query.windows:
         raise QueryError("expected a window (FROM NAMED WINDOW … ON … [RANGE … STEP …]), got a query without one")

@@ -1,4 +1,4 @@
-"""Replay: the arithmetic of running one program over a bounded stream, any number of windows in one job (S17)."""
+"""Report ranks: which reports a bounded stream has, how they are cut into chunks, and their assembly (S17)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hydrograph.windows.scope import Grid
 from hydrograph.windows.tick import Tick
 
 _CHUNK_WINDOWS = 8
-"""Windows in a chunk: one row in eight stands in two chunks, and recurring keys meet only inside one."""
+"""Windows in a chunk: one row in eight is in two chunks, and recurring keys meet only within one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRanks:
-    """The ranks `start <= k < end` that are evaluated and reported."""
+    """A range of report ranks, `start <= k < end`."""
 
     start: int
     end: int
@@ -192,7 +192,7 @@ def domain_table(rows: list[dict[str, int]], chunks: Chunking | None, keys: tupl
 def instants_of(
     plan: Plan, ranks: ReportRanks, held: frozenset[int] | None = None
 ) -> Iterator[tuple[int, Instant, None]]:
-    """Return rank and time of the reports that form a grid; `content_intervals` are those at which a window has content."""
+    """Return rank and time of the reports of a grid; `held` are the ranks at which a window has content."""
     for rank in range(ranks.start, ranks.end):
         if held is None or rank in held:
             yield rank, plan.grid.close(rank), None

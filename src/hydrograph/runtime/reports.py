@@ -1,4 +1,9 @@
-"""A report: the answers of one query at one instant, and how rows become one."""
+"""Reports: the results of one query at one instant, from encoded rows to terms, JSON and digests.
+
+The hash of a row is xxhash64 (seed 42) over the canonical texts of its terms, each hashed with the hash before it as
+the seed, as Spark's function does with several columns; an unbound term leaves the hash as it is. The hash of a report
+is the sum of the hashes of its rows, modulo 2^64.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +57,7 @@ class Report:
     seq: int | None = None
     """The place in its log of the element that made the report alone (S12)."""
     texts: Sequence[str] | None = field(default=None, compare=False, repr=False)
-    """The JSON of the rows, where somebody has made it before."""
+    """The JSON of the rows, if it has been made before."""
 
     def terms(self) -> list[tuple[Term | None, ...]]:
         """Return the rows as terms."""
@@ -91,7 +96,7 @@ def row_text(names: Sequence[str], row: Row) -> str:
 
 @lru_cache(_TEXTS)
 def _term_text(text: str) -> str:
-    """Return a term as JSON text; a term stands in many rows, and a row in many reports."""
+    """Return a term as JSON text; a term is in many rows, and a row in many reports."""
     if text[0] == "<" and "\\" not in text:
         return f'{{"type":"uri","value":{encode_basestring(text[1:-1])}}}'
     return _dumped(term_json(text))

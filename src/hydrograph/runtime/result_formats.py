@@ -1,4 +1,4 @@
-"""Answers as files: a format is a record and a line in `FORMATS`.
+"""Result formats: JSON, SPARQL JSON, XML, CSV and TSV, and streams of triples; one record in `FORMATS` each.
 
 All reports go to one file, which stays well-formed: each report is a line of its own (json, srj), rows name their
 report in the column `t` (csv, tsv), reports are parts of one document (srx), or elements of a stream that can be
@@ -36,7 +36,7 @@ DIGEST = "digest"
 
 @dataclass(frozen=True, slots=True)
 class QueryResults:
-    """What is to be written: the reports of a query, as they come."""
+    """The reports of a query as they are computed, with its name and form."""
 
     query: str
     """The name of the query."""
@@ -208,7 +208,7 @@ def _xml(text: str) -> str:
 def _xml_legal(text: str) -> str:
     found = _NOT_IN_XML.search(text)
     if found is not None:
-        raise DataError(f"an answer holds the character U+{ord(found[0]):04X}, which XML can not hold; choose srj")
+        raise DataError(f"an answer holds the character U+{ord(found[0]):04X}, which XML cannot hold; choose srj")
     return text
 
 
@@ -318,7 +318,7 @@ def _as_elements(
 def _triples(answers: QueryResults, report: Report) -> tuple[tuple[str, str, str], ...]:
     if len(answers.variables) > _TRIPLE and any(row[_TRIPLE] is not None for row in report.rows):
         raise UsageError(
-            "a stream of reports can not keep the graphs of a CONSTRUCT: write a document for each report, "
+            "a stream of reports cannot keep the graphs of a CONSTRUCT: write a document for each report, "
             "as -t trig -o DIRECTORY/"
         )
     return tuple((s, p, o) for s, p, o, _ in _quads(report))

@@ -26,7 +26,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def spark_session(master: str | None = None, memory: str | None = None) -> SparkSession:
-    """Return the active session, or start one; whoever starts a session stops it."""
+    """Return the active session, or start one; a caller that starts a session stops it."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -84,7 +84,7 @@ def own_address(master: str) -> str:
 def _java_words() -> Iterator[Path]:
     """Give the file that gets what Java writes to standard error; it is shown only if Spark does not start.
 
-    Java greets with several lines that nobody asked for, before any setting can tell it not to.
+    Java prints several lines at start, before any setting can turn them off.
     """
     sys.stderr.flush()
     with tempfile.NamedTemporaryFile(prefix="hydrograph-java-", suffix=".log") as file:
@@ -117,7 +117,7 @@ def _settings(memory: str, address: str) -> dict[str, str]:
         "spark.sql.join.preferSortMergeJoin": "true",
         # Rows that are spread by chunk need not be spread again by chunk and key.
         "spark.sql.requireAllClusterKeysForCoPartition": "false",
-        # One query may have ninety classes: of Spark's hundred the next run would compile a third anew.
+        # One query may have ninety classes: of Spark's hundred the next run would compile a third again.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",

@@ -1,6 +1,6 @@
-"""Elements of a stream as files hold them: a format says how they are read and written, the rest is the same for all.
+"""Elements of stream files, and the reader that all formats share: a format defines only parsing and writing.
 
-A reader gives pieces of elements, and what is broken as a value; what happens to that is decided here, once.
+A reader returns pieces of elements, and broken input as a value; the bad-line policy is applied here.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class File:
     raw: IO[bytes]
     times: EventTime
     endless: bool = False
-    """Whether it comes as it is made, and may never end: what is known of it can't grow with it."""
+    """Whether it comes as it is made, and may never end: what is known of it cannot grow with it."""
 
     def lines(self, *, as_they_are: bool = False) -> Iterator[tuple[int, Line]]:
         """Return the lines with their numbers; bytes that are no UTF-8 become surrogates.
 
-        Of a line that is longer than it may be comes only the beginning, which says so.
+        A line that exceeds the length limit becomes an `Overlong`.
         Any of LF, CR and CR LF ends a line and becomes LF; `as_they_are` leaves all of them, and only LF ends a line.
         """
         end = "\n" if as_they_are else None
@@ -44,7 +44,7 @@ class File:
             yield from number_lines(text)
         finally:
             if not self.raw.closed:
-                text.detach()  # whoever opened the file closes it
+                text.detach()  # the caller closes the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ElementPiece:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What could not be read: where it stands, why, and its text."""
+    """Broken input: its place, the reason, and its text."""
 
     place: str
     reason: str
@@ -71,7 +71,7 @@ class Broken:
 
 
 def overlong(place: str, line: Overlong) -> Broken:
-    """Return what is said of a line, or an element, that is longer than it may be."""
+    """Return the broken input for a line, or an element, that exceeds the length limit."""
     return Broken(place, line.reason, "")
 
 
@@ -170,7 +170,7 @@ class ElementReader:
 
 
 def check_limits_of(piece: ElementPiece) -> Broken | None:
-    """Return what is wrong with a piece whose terms are longer than they may be; None for all others."""
+    """Return the broken input for a piece with a term that exceeds its length limit; None for all others."""
     try:
         for texts in piece.triples:
             check_limits(*texts)

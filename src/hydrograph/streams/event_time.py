@@ -1,4 +1,4 @@
-"""When an element happened: a triple says it, or the name of its file.
+"""Event time of elements, from one of their triples or from the name of their file.
 
 Times are numbers of milliseconds, or dates and times after ISO 8601; without a zone they are in UTC. What is finer than
 a millisecond is cut off.
@@ -107,7 +107,7 @@ def _short(iri: str) -> str:
 
 
 def instant_of(text: str) -> Instant:
-    """Return the time that the literal with this canonical text says.
+    """Return the time in the literal with this canonical text.
 
     >>> instant_of('"1970-01-01T00:00:01.5Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>')
     1500
@@ -133,7 +133,7 @@ def instant_of_name(file: str) -> Instant | None:
 
 
 def moment_text(t: Instant) -> str:
-    """Return the literal that says `t`: a date and time where the calendar has one with four digits, else a number.
+    """Return the literal for the time `t`: a date and time where the calendar has one with four digits, else a number.
 
     >>> moment_text(1500)
     '"1970-01-01T00:00:01.500Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'

@@ -1,4 +1,4 @@
-"""The formats of stream files beside timed N-Triples and Parquet: one line each."""
+"""Registry of stream file formats: one line each; timed N-Triples and Parquet have readers of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATS: tuple[Format, ...] = (
     yabench.FORMAT,
     watdiv.FORMAT,
 )
-"""Where two formats share an ending the first is meant, except that a log of messages says what it is."""
+"""Where two formats share an ending the first is meant, except that a log of messages identifies itself."""
 
 PACKED = (".gz", ".zst")
 ENDINGS: dict[str, tuple[str, ...]] = {
@@ -45,7 +45,7 @@ def written_endings(format_: Format) -> tuple[str, ...]:
 
 
 def format_of(file: str) -> str | None:
-    """Return the name of the format that the name of a file says, or None.
+    """Return the format of a file by the ending of its name, or None.
 
     >>> format_of("a.trig.gz"), format_of("a.txt")
     ('trig', None)
@@ -58,7 +58,7 @@ def format_of(file: str) -> str | None:
 
 
 def detect_format(file: str) -> str | None:
-    """Return the name of the format of a file that can be opened: of a log of messages the first line tells."""
+    """Return the format of an existing file: by its name, and for a log of messages by its first line."""
     name = format_of(file)
     shared = name is not None and set(ENDINGS[name]) & set(messages.SYNTAXES)
     return messages.NAME if shared and messages.is_log(file) else name

@@ -1,7 +1,7 @@
-"""Which triples of a dataset are an element, and when it happened (A10).
+"""Elements of datasets: named graphs with their event times (A10).
 
-In a file of named graphs each of them is an element, and the default graph says when it happened. A file without named
-graphs is one element, as is a message; there, what the default graph says about the names of graphs is no content.
+In a file of named graphs each of them is an element, and the default graph holds its event time. A file without named
+graphs is one element, as is a message; there, triples of the default graph about the names of graphs are not content.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Graphs:
     """How many graphs there were."""
     known: dict[str, Instant] = field(default_factory=dict)
     waiting: dict[str, list[Texts]] = field(default_factory=dict)
-    """The triples of graphs whose time has not been said yet."""
+    """The triples of graphs whose time is not known yet."""
     loose: list[Texts] = field(default_factory=list)
     """The default graph, as long as there is no named one."""
 
@@ -109,7 +109,7 @@ class _Graphs:
         return None
 
     def _said(self, s: str, p: str, o: str) -> ElementPiece | None:
-        """Take in what the default graph says, if it is the time of something: only the first property counts here."""
+        """Take in a triple of the default graph, if it is a time: only the first property counts here."""
         if p != self.times.properties[0]:
             return None
         t = instant_of(o)
@@ -119,7 +119,7 @@ class _Graphs:
         return None if triples is None else ElementPiece(self.numbers[s], t, tuple(triples), goes_on=True)
 
     def forget(self) -> Iterator[ElementPiece | Broken]:
-        """Know no more than the graphs that came last; return those whose time nobody has said until now."""
+        """Keep only the latest graphs; return the older ones that have no time yet."""
         while len(self.numbers) > REMEMBERED:
             graph = next(iter(self.numbers))
             if graph in self.waiting:
@@ -130,7 +130,7 @@ class _Graphs:
             del self.known[next(iter(self.known))]
 
     def rest(self) -> Iterator[ElementPiece | Broken]:
-        """Return the graphs whose time nobody said: it may stand inside."""
+        """Return the graphs without a time in the default graph: it may be among their own triples."""
         for graph, triples in self.waiting.items():
             yield self._by_content(graph, triples)
 

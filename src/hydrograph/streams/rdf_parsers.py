@@ -134,7 +134,7 @@ class Complaints:
 
 
 DEEPEST = 100
-"""How many brackets may stand inside each other; people, and what they write programs for, stay below ten."""
+"""Limit of nested brackets; text written by people, and for their programs, stays below ten."""
 DEEPEST_TRIPLE_TERM = 8
 """How many `<<` may; RDF 1.1 has none, and what reads a triple term refuses it."""
 
@@ -156,7 +156,7 @@ class Grammar:
     insides: Mapping[bytes, re.Pattern[bytes]]
     """By how a token begins, the longest first: what takes the rest of it; the end is its group."""
     across_lines: frozenset[bytes] | None = None
-    """Which of these tokens may go on behind the end of a line; None if lines mean nothing."""
+    """Those of these tokens that may continue on the next line; None if lines have no meaning."""
 
 
 # Whatever could be the beginning of several tokens at the end of a piece, such as two quotes, is left for the next one.
@@ -194,7 +194,7 @@ JSON_BRACKETS = Grammar(
 
 @dataclass(slots=True)
 class Nesting:
-    """Follows a text that comes in pieces, as far as it can be parsed: behind an error no parser goes on."""
+    """Follows a text that comes in pieces, as far as it can be parsed: no parser continues after an error."""
 
     grammar: Grammar
     depth: int = 0
@@ -263,7 +263,7 @@ class Nesting:
 
 def _says_nothing(data: bytes) -> bool:
     """Tell whether there is neither a bracket nor what begins or ends a string of several lines."""
-    # What stands side by side in a text does so in its marks too, and these are few.
+    # Neighbours in a text are neighbours among its marks too, and these are few.
     marks = data.translate(None, _NO_MARKS)
     return not marks.translate(None, b"<>\"'") and all(each not in marks or each not in data for each in _NOTEWORTHY)
 

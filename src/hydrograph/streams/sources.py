@@ -1,4 +1,4 @@
-"""Where recorded streams come from: a location becomes a stream, a stream becomes rows in the encoded schema.
+"""Recorded streams: a location becomes a stream, a stream becomes rows in the encoded schema.
 
 Timed N-Triples and Parquet are read by each placement itself; files of any other format are read in this process, and
 recorded as Parquet for Spark. Nothing here imports Spark before rows on Spark are asked for.
@@ -58,7 +58,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RecordedStream:
-    """A stream at rest: what is needed to read it, in any placement, any number of times (standard input: once)."""
+    """A recorded stream, readable in any placement, any number of times (standard input: once)."""
 
     location: str
     name: str
@@ -68,12 +68,12 @@ class RecordedStream:
     bad_lines: BadLines
     manifest: parquet.Manifest | None = None
     times: EventTime = field(default_factory=EventTime)
-    """Where the times of elements stand, where the format itself does not say it."""
+    """Source of event times, where the format does not define it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one pass over a stream tells: first and last event time (None if it is empty), and what it holds."""
+    """First and last event time of a stream (None if it is empty), and its contents."""
 
     first: Instant | None
     last: Instant | None
@@ -97,7 +97,7 @@ def open_stream(
     """Return the stream at `location`: a file, a directory of files, or `-` for standard input.
 
     `name` is the IRI of the stream; it keeps its blank nodes apart from those of other streams. `format` is that of the
-    files where their names do not tell; `time` the property that says when an element happened, or `name` for the
+    files where their names do not tell; `time` the property with the event time of an element, or `name` for the
     names of the files. Raise DataError if there is no such path or no known format.
     """
     if format is not None and format not in (TNT, PARQUET):
@@ -106,7 +106,7 @@ def open_stream(
     stream = RecordedStream(location, name, TNT, (), salt_of(name), bad_lines or BadLines(), times=times)
     if location == STDIN:
         if format == PARQUET:
-            raise UsageError("Parquet can not be read from standard input: give its directory")
+            raise UsageError("Parquet cannot be read from standard input: give its directory")
         return replace(stream, format=format or TNT, files=(STDIN,))
     path = Path(location)
     if not path.exists():

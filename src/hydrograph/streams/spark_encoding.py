@@ -1,4 +1,4 @@
-"""Canonical texts to encoded columns by Spark's own functions: the plan counterpart of `hydrograph.rdf.encoding`.
+"""Encoding of canonical texts as Spark column expressions: the counterpart of `hydrograph.rdf.encoding`.
 
 Regular expressions travel as constants of the plan and never through Spark's SQL parser, casts stand behind them, and
 nothing here depends on the settings of the session. Every column can be pruned.

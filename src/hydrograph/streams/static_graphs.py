@@ -1,6 +1,6 @@
 """Static graphs as encoded triples: N-Triples, Turtle, N-Quads, TriG, or Parquet in the encoded schema.
 
-Blank nodes are scoped to their file, duplicates are removed; the same files give the same tables, whoever loads them.
+Blank nodes are scoped to their file, duplicates are removed; the same files always give the same tables.
 RDF/XML is refused, because its entities can be made to fill the memory.
 """
 

@@ -1,4 +1,4 @@
-"""A recorded stream as files of any format: its elements in canonical order, written one after the other."""
+"""Writer of recorded streams in any format: elements in canonical order."""
 
 from __future__ import annotations
 

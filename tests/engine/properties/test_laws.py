@@ -25,13 +25,12 @@ from hydrograph.algebra.nodes import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from hydrograph.algebra.walk import subpatterns
+from hydrograph.algebra.walk import subpatterns, visible_variables
 from hydrograph.rdf.terms import Iri, Triple, Variable
 from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.stream import Element, delayed
 from hydrograph_gauge.oracle.compare import compare_reports
 from hydrograph_gauge.oracle.evaluate import Report
-from hydrograph_gauge.oracle.prepare import in_scope
 from tests.support.random_cases import FULL, Case, random_case, shrink
 from tests.support.replay_adapter import answer, answer_many, in_one_range
 
@@ -103,7 +102,7 @@ def distinct_forgets_a_union_with_itself(case: Case, ask: Answer) -> tuple[Seque
 
 def with_pattern(case: Case, change: Callable[[Pattern], Pattern]) -> Case:
     """Return the case with its whole query as a subquery of another one."""
-    columns = in_scope(case.query.pattern)
+    columns = visible_variables(case.query.pattern)
     return replace(case, query=replace(case.query, pattern=Project(change(case.query.pattern), columns)))
 
 
@@ -135,7 +134,7 @@ LAWS: tuple[tuple[Law, Callable[[Case], bool]], ...] = (
 
 
 def cases(first: int, law_applies: Callable[[Case], bool]) -> Iterator[Case]:
-    """Give the cases with answers that a law speaks of; about others it says nothing."""
+    """Yield the cases with answers that a law applies to."""
     for seed in count(first):
         case = random_case(seed, FULL)
         if law_applies(case) and any(report.rows for report in case.expected()):

@@ -45,7 +45,7 @@ def test_random_cases_equal_the_oracle(first: int, local: Local) -> None:
 
 
 def non_empty_cases(first: int, count: int) -> list[Case]:
-    """Return cases that have answers, so that a law about them says something."""
+    """Return cases that have answers, so that a law about them is not trivial."""
     found: list[Case] = []
     seed = first
     while len(found) < count:

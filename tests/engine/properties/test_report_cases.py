@@ -1,4 +1,4 @@
-"""Every window, report and habit = oracle, on random streams and queries; a failure shows the smallest case.
+"""Every window, report and profile = oracle, on random streams and queries; a failure shows the smallest case.
 
 The oracle takes instants and contents from `hydrograph.windows`, one instant after the other; the engine computes both
 as ranks, all at once. HYDROGRAPH_REPORT_CASES sets how many cases are run.

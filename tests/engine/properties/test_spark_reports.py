@@ -16,7 +16,7 @@ from hydrograph.windows.report import Policy, When
 from hydrograph_gauge.oracle.compare import compare_reports
 from tests.support.random_cases import Case, random_case
 from tests.support.random_data import BASIC, Shape, random_stream
-from tests.support.random_windows import random_report_case
+from tests.support.random_reports import random_report_case
 from tests.support.reported import answer_any
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the engine can not mean is refused by name, never answered in another way."""
+"""Unsupported queries are rejected by name, never answered in another way."""
 
 from __future__ import annotations
 

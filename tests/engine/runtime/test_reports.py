@@ -175,7 +175,7 @@ def test_a_missing_stream_of_several_is_named(streams: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(("preset", "nothing"), [("sparqlstream", None), ("csparql", "0"), ("rspql", "0")])
 def test_the_average_of_nothing(tmp_path: Path, preset: str, nothing: str | None) -> None:
-    """S25 says 0; SPARQLstream's engine says null. What has rows but no numbers is an error in both."""
+    """S25 requires 0; SPARQLstream's engine returns null. What has rows but no numbers is an error in both."""
     lines = [
         (1, '<urn:p> "2"'),
         (25, '<urn:p> "4"^^<http://www.w3.org/2001/XMLSchema#integer>'),

@@ -37,7 +37,7 @@ def fresh(case: Case, placed: Local) -> list[Report]:
 
 @pytest.mark.parametrize("to", ["rspql", "csparql", "cqels", "sparqlstream"])
 def test_what_is_kept_is_kept_by_the_engine(to: str) -> None:
-    """Under the other dialect's own habits if nothing is lost, under those that are advised if some are."""
+    """Under the other dialect's own profile if nothing is lost, under those that are advised if some are."""
     kept, advised = 0, 0
     with Local(threads=1, small=True) as placed:
         for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
@@ -58,5 +58,5 @@ def test_what_is_kept_is_kept_by_the_engine(to: str) -> None:
                 assert not compare_reports(*answers), f"seed {seed}, {source}\n{case}\n{found.text}"
                 said = any(report.rows for report in answers[0])
                 kept, advised = kept + (said and not found.lost), advised + (said and bool(found.lost))
-    # C-SPARQL has words for the fewest windows, and no habits but its own are ever advised to it.
+    # C-SPARQL has words for the fewest windows, and no profile but its own is ever advised to it.
     assert kept >= 4, (kept, advised)

@@ -77,7 +77,10 @@ def test_nodes_without_a_label_are_the_same_in_each_reading(tmp_path: Path, name
 
 def test_nodes_without_a_label_are_the_same_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "g.ttl").write_text(ANONYMOUS)
-    program = "import sys; from hydrograph.streams.static_graphs import read_static; print(read_static(sys.argv[1]).to_pylist())"
+    program = (
+        "import sys; from hydrograph.streams.static_graphs import read_static; "
+        "print(read_static(sys.argv[1]).to_pylist())"
+    )
     here = f"{read_static(str(tmp_path / 'g.ttl')).to_pylist()}\n"
     there = subprocess.run([sys.executable, "-c", program, str(tmp_path / "g.ttl")], capture_output=True, check=True)
     assert there.stdout.decode() == here

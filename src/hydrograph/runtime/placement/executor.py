@@ -126,13 +126,13 @@ def execute(prepared: PreparedProgram, backend: Backend[Rows], parameters: Mappi
     for step in prepared.steps:
         rows = backend.query(step.first, values)
         if step.delta:
-            _repeat(step, rows, backend, values)
+            run_fixpoint(step, rows, backend, values)
         else:
             backend.store(step.table, rows)
     return [backend.query(text, values) for text in prepared.outputs]
 
 
-def _repeat(step: PreparedStep, found: Rows, backend: Backend[Rows], values: Mapping[str, int | str]) -> None:
+def run_fixpoint(step: PreparedStep, found: Rows, backend: Backend[Rows], values: Mapping[str, int | str]) -> None:
     """Add the rows that follow from those of the last round until there are no new ones (semi-naive evaluation)."""
     found, is_new = backend.store(step.delta, found)
     rows, _ = backend.store(step.table, found)

@@ -1,4 +1,4 @@
-"""The local placement: the same program, printed for DuckDB, evaluated in the driver's process without a JVM."""
+"""Local placement: DuckDB in the driver's process, without a JVM."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Local:
         # Our optimizer has ordered the joins. DuckDB knows nothing of how intervals meet: where two windows share a key
         # with static data it may join them by time alone, and pile up gigabytes.
         database.execute("SET disabled_optimizers = 'join_order'")
-        # What does not fit into memory is put aside where the system puts such files, not where the user stands. DuckDB
-        # makes the folder when it needs it; no two databases may share one.
+        # Spill to the system's temporary directory, not to the working directory. DuckDB creates the folder when it
+        # needs it; no two databases may share one.
         aside = Path(gettempdir(), f"hydrograph-{os.getpid()}-{next(_NUMBERS)}")
         database.execute("SET temp_directory = $aside", {"aside": str(aside)})
         if self._threads is not None:
@@ -93,7 +93,7 @@ class Local:
         self._database.close()
 
     def add_table(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Name rows that stand in memory or arrive in batches; a reader is read once, here."""
+        """Name rows in memory, or rows that arrive in batches; a reader is read once, here."""
         table = rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
         self._name(name, table)
 
@@ -103,7 +103,7 @@ class Local:
         self._has_views = True
 
     def add_alias(self, name: str, table: str) -> None:
-        """Give a table a second name."""
+        """Name a table a second time."""
         self._database.table(table).create_view(name)
         self._has_views = True
 
@@ -164,7 +164,7 @@ class Local:
         self._tables[name] = table
 
     def forget(self) -> None:
-        """Forget the tables that stand in memory; opening another database takes as long as a small query."""
+        """Drop the tables in memory; opening another database takes as long as a small query."""
         for name in self._tables:
             self._database.unregister(name)
         self._tables.clear()

@@ -1,4 +1,4 @@
-"""The Spark placement: the program as Spark SQL in the given session."""
+"""Spark placement: the program as Spark SQL in a given session."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class Spark:
     def __init__(self, session: SparkSession, *, moving: bool = False) -> None:
         """Use `session`; it is never stopped here, and its settings stay as they are.
 
-        `moving` is for tables that come anew with every batch: their rows are left to tasks. By itself Spark makes rows
-        of up to 48 MB a part of the plan, which is then filtered, hashed and compared in the driver: a three-way join
-        over 100,000 rows took seconds to plan. The numbers of a run are kept out of Spark's code, see `hide_parameters`.
+        `moving` is for tables that are replaced with every batch: their rows are left to tasks. By default Spark makes
+        rows of up to 48 MB a part of the plan, which is then filtered, hashed and compared in the driver: a three-way
+        join over 100,000 rows took seconds to plan. Parameters are kept out of generated code, see `hide_parameters`.
         """
         self.session = session
         self._moving = moving
@@ -116,7 +116,7 @@ class Spark:
         self._views.append(name)
 
     def add_table(self, name: str, rows: pa.Table) -> None:
-        """Name rows that stand in the driver's memory."""
+        """Name rows in the driver's memory."""
         # In one piece: PySpark takes an empty piece for the end of the table.
         whole = rows.combine_chunks()
         apart = self._set("spark.sql.execution.arrow.localRelationThreshold", str(_SMALL))
@@ -221,7 +221,7 @@ class Spark:
 
     @contextmanager
     def _set(self, name: str, value: str) -> Iterator[None]:
-        """Let a setting of the session be another for a moment."""
+        """Change a setting of the session for the time of a block."""
         with _SETTING:
             before = self.session.conf.get(name)
             self.session.conf.set(name, value)
@@ -283,10 +283,10 @@ def run_error(error: Exception) -> Exception:
 
 
 def cause_of(trace: str) -> str:
-    r"""Return what stands behind an error of Java, by its trace: the last cause, or the error's own first words.
+    r"""Return the cause of a Java error, from its trace: the last cause, or the error's own first words.
 
-    >>> cause_of("An error occurred while calling o7.f.\n: a.B: late\n\tat x\nCaused by: a.C: no room\n\tat y")
-    'a.C: no room'
+    >>> cause_of("An error occurred while calling o7.f.\n: a.B: late\n\tat x\nCaused by: a.C: disk full\n\tat y")
+    'a.C: disk full'
     >>> cause_of("An error occurred while calling o7.f.\n: a.B: late\n\tat x"), cause_of("[DIVIDE_BY_ZERO] No.\nat z")
     ('a.B: late', '[DIVIDE_BY_ZERO] No.')
     """

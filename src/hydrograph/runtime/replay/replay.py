@@ -159,7 +159,7 @@ class Replay(ABC):
         return self._loader.bad_lines
 
     def reports(self) -> Iterator[Report]:
-        """Return every report, in order; empty ones as the profile says."""
+        """Return every report, in order; empty ones if the profile reports them."""
         expected = self.expected
         plan, program = expected.plan, expected.program
         if plan.reports is None:

@@ -105,7 +105,7 @@ class Run:
         return self._opened.compiled.bounds
 
     def reports(self) -> Iterator[Report]:
-        """Return every report, in order; empty ones as the profile says."""
+        """Return every report, in order; empty ones if the profile reports them."""
         return self._opened.reports()
 
     def digests(self) -> Iterator[ReportDigest]:

@@ -43,7 +43,7 @@ def read(file: File) -> Iterator[ElementPiece | Broken]:
 
 
 def _frames(file: File) -> tuple[ParserOptions | None, Iterator[list[Any]]]:
-    """Return what the stream says of itself, and the statements of each frame; without any frame it says nothing."""
+    """Return the stream options, and the statements of each frame; without any frame there is nothing to return."""
     from pyjelly import jelly
     from pyjelly.integrations.generic.generic_sink import Prefix
     from pyjelly.integrations.generic.parse import parse_quads_stream, parse_triples_stream
@@ -87,7 +87,7 @@ def _long_frame(limit: int) -> DataError:
 
 
 def _delimited(raw: IO[bytes], limit: int) -> Iterator[bytes]:
-    """Return the bytes of frames, each of which stands behind its length."""
+    """Return the bytes of length-prefixed frames."""
     while True:
         length = shift = 0
         while True:
@@ -171,7 +171,7 @@ def _legal(text: str) -> str:
 
 
 def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
-    """Write a frame for each element: a dataset with one graph, and the triple about it that says its time."""
+    """Write a frame for each element: a dataset with one graph, and the triple with its time."""
     from pyjelly import jelly
     from pyjelly.integrations.generic.generic_sink import DefaultGraph, GenericStatementSink
     from pyjelly.integrations.generic.generic_sink import Quad as Statement

@@ -37,7 +37,7 @@ def read(file: File) -> Iterator[ElementPiece | Broken]:
 
 
 def read_lines(file: File) -> Iterator[ElementPiece | Broken]:
-    """Return the elements of lines of documents; a line that is no object, or says nothing, is broken."""
+    """Return the elements of lines of documents; a line that is not an object, or holds no triples, is broken."""
     for number, line in file.lines():
         place = f"line {number}"
         if isinstance(line, Overlong):

@@ -56,7 +56,7 @@ _SHOWN = 64 * 1024  # characters of a file in which its version has to stand
 
 
 def is_log(file: str) -> bool:
-    """Tell whether a file says that it is a log of messages."""
+    """Tell whether the first line of a file marks it as a log of messages."""
     with open_text(file) as lines:
         for line in io.StringIO(lines.read(_SHOWN)):
             if _VERSION.fullmatch(line.rstrip("\n")):
@@ -86,7 +86,7 @@ def read(file: File) -> Iterator[ElementPiece | Broken]:
 
 @dataclass(slots=True)
 class _Message:
-    """What has come of the message that begins at a line; one that is longer than it may be is forgotten at once."""
+    """The part read so far of the message that begins at a line; one that exceeds the limit is dropped at once."""
 
     start: int
     _parts: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ class _Message:
 
 
 def _split_lines(lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
-    """Return the messages of a log in which every statement stands on a line, with the numbers of their first lines."""
+    """Return the messages of a log in which every statement is on a line, with the numbers of their first lines."""
     message = _Message(1)
     for number, line in lines:
         if isinstance(line, str) and _DELIMITER_LINE.fullmatch(line.removesuffix("\n")):
@@ -137,7 +137,7 @@ def _split(lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
     message, quote = _Message(1), ""
     for number, line in lines:
         if isinstance(line, Overlong):
-            raise DataError(line.reason)  # nobody knows whether a string goes on behind it
+            raise DataError(line.reason)  # it is unknown whether a string continues behind it
         if not quote and '"""' not in line and "'''" not in line and "message" not in line.lower():
             yield from message.add(line)
             continue
@@ -245,7 +245,7 @@ class _Either:
 
 
 def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
-    """Write a log in N-Quads: in each message a graph, and the triple about it that says its time."""
+    """Write a log in N-Quads: in each message a graph, and the triple with its time."""
     out.write(b'VERSION "1.2-messages"\n')
     for position, element in enumerate(elements):
         graph = graph_name(element)

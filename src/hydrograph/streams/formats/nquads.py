@@ -1,4 +1,4 @@
-"""N-Quads, line by line: each named graph is an element, the default graph says when it happened (A10)."""
+"""N-Quads, line by line: each named graph is an element, the default graph holds its event time (A10)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def lines(file: File, refuse: Callable[[Broken], None]) -> Iterator[Texts]:
 
 
 def quad_of(line: str) -> Texts | None:
-    """Return the quad of one line, None if it says nothing; raise DataError if it is broken."""
+    """Return the quad of one line, None if it is blank or a comment; raise DataError if it is broken."""
     if not line or line.isspace() or line.lstrip(" \t").startswith("#"):
         return None
     s, p, o, graph = split_quad(line)
@@ -60,7 +60,7 @@ def quad_of(line: str) -> Texts | None:
 
 
 def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
-    """Write each element as a graph, behind the line that says its time."""
+    """Write each element as a graph, behind the line with its time."""
     for element in elements:
         graph = graph_name(element)
         out.write(f"{graph} {GENERATED} {moment_text(element.t)} .\n".encode())

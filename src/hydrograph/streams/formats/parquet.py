@@ -52,7 +52,7 @@ _NEXT = "lead(t) OVER (PARTITION BY s_id, p_id, o_id ORDER BY t, seq) AS t_next"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a recorded stream says about itself."""
+    """Manifest of a recorded stream: its files, bounds and contents."""
 
     version: int
     rows: int

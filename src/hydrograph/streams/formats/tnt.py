@@ -1,7 +1,7 @@
 """Timed N-Triples: `<event time in ms> TAB <N-Triples statement>`, read and written without Spark.
 
-Each line is an element of its own. The triples of a larger element stand on lines `<ms>:<n> TAB <statement>`: the same
-time and the same number, the same element. Blank lines and lines that start with `#` say nothing.
+Each line is an element of its own. The triples of a larger element are on lines `<ms>:<n> TAB <statement>`: the same
+time and the same number, the same element. Blank lines and lines that start with `#` are skipped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TntReader:
         return pa.RecordBatchReader.from_batches(EVENTS, self._batches(tally or ReadCounts()))
 
     def times(self, tally: ReadCounts) -> Iterator[int]:
-        """Yield the time of each row, and count in `tally` what else is to know; much cheaper than the rows.
+        """Yield the time of each row, and count in `tally`; much cheaper than the rows.
 
         Broken lines are seen for sure only if they are not to stop the reading anyway.
         """
@@ -117,7 +117,7 @@ class TntReader:
 
 
 def has_blank(statement: str) -> bool:
-    """Tell whether a blank node may occur: white space or an IRI stands before `_:`, perhaps inside a literal."""
+    """Tell whether a blank node may occur: white space or an IRI comes before `_:`, perhaps inside a literal."""
     return _BEFORE_BLANK.search(statement) is not None
 
 

@@ -1,4 +1,4 @@
-"""TriG: each named graph is an element, the default graph says when it happened (A10)."""
+"""TriG: each named graph is an element, the default graph holds its event time (A10)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(file: File) -> Iterator[ElementPiece | Broken]:
 
 
 def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
-    """Write each element as a graph, behind the triple that says its time."""
+    """Write each element as a graph, behind the triple with its time."""
     for element in elements:
         graph = graph_name(element)
         out.write(f"{graph} {GENERATED} {moment_text(element.t)} .\n{graph} {{\n".encode())

@@ -1,4 +1,4 @@
-"""Turtle and N-Triples: each file is an element, and its time stands in it or in the file's name."""
+"""Turtle and N-Triples: each file is an element, and its time is in it or in the file's name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _limited(found: Iterator[Quad]) -> Iterator[Quad]:
 
 
 def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
-    """Write the triples of the one element there is; the name of the file says its time."""
+    """Write the triples of the one element there is; the name of the file holds its time."""
     for element in elements:
         out.write("".join(f"{statement(triple)}\n" for triple in element.triples).encode())
 

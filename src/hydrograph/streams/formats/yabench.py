@@ -1,4 +1,4 @@
-"""The stream files of YABench: lines `<s> <p> <o> "ms" .`, in which numbers may stand without quotes.
+"""The stream files of YABench: lines `<s> <p> <o> "ms" .`, in which numbers may be unquoted.
 
 A line is an element, as the engines under test are fed triple by triple.
 """
@@ -68,7 +68,7 @@ def named_only(element: StreamElement) -> tuple[Texts, ...]:
     """Return the triples of an element, or raise DataError if it has blank nodes: across lines they have no meaning."""
     for s, _, o in element.triples:
         if s[0] == "_" or o[0] == "_":
-            raise DataError(f"element {element.number} has blank nodes, which this format can not keep")
+            raise DataError(f"element {element.number} has blank nodes, which this format cannot keep")
     return element.triples
 
 

@@ -203,7 +203,7 @@ def test_graphs_of_construct(tmp_path: Path) -> None:
         (text,) = documents(answers, format_, tmp_path / format_).values()
         assert sorted(str(quad.graph_name) for quad in ox.parse(text, format=reader)) == ["<urn:g>", "DEFAULT"]
     for format_ in ("trig", "nt", "tnt"):
-        with pytest.raises(UsageError, match="can not keep the graphs"):
+        with pytest.raises(UsageError, match="cannot keep the graphs"):
             written(answers, format_)
 
 
@@ -229,7 +229,7 @@ def test_wrong_formats(answers: QueryResults, format_: str, words: str) -> None:
 
 def test_what_xml_can_not_hold() -> None:
     answers = QueryResults("q", Select((Variable("a"),)), ("a",), [Report(5, 0, 5, ("a",), (('"\x00"',),))])
-    with pytest.raises(DataError, match="U\\+0000, which XML can not hold; choose srj"):
+    with pytest.raises(DataError, match="U\\+0000, which XML cannot hold; choose srj"):
         written(answers, "srx")
 
 

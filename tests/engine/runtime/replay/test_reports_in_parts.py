@@ -20,7 +20,7 @@ from hydrograph.runtime.report_ranks import ReportRanks, parts
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 VISITS = ROOT / "examples" / "data" / "visits.tnt"
 BUILDING = ROOT / "src" / "hydrograph_gauge" / "workloads" / "rooms" / "building.tnt"
 START = "PREFIX : <http://example.org/> "

@@ -48,7 +48,7 @@ SURPRISES = {
     "blank": "9000\t_:b <http://example.org/by> <http://example.org/sensor1> .",
     "double": f'9000\t<http://example.org/o1> <http://example.org/value> "1.5e0"^^<{DOUBLE}> .',
     "unread": f'9000\t_:b <http://example.org/other> "1.5e0"^^<{DOUBLE}> .',
-    # Looks like a line of another predicate, to whoever looks for that text only.
+    # Looks like a line of another predicate to a search for that text alone.
     "quoted": '20000\t<http://example.org/o333> <http://example.org/other> "said <http://example.org/by> here" .',
     "early": "-777\t<http://example.org/o1> <http://example.org/other> <http://example.org/x> .",
     "late": "90000\t<http://example.org/o1> <http://example.org/other> <http://example.org/x> .",

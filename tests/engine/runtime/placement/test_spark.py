@@ -35,7 +35,7 @@ def query(text: str) -> exp.Select:
         ("SELECT MAX(GREATEST(lo, :a)) AS x FROM w", {"a": "lo"}),
         ("SELECT s, (SELECT MAX(t) FROM v) > :a AS x FROM w", {}),
         ("SELECT s FROM w LIMIT :a", {}),
-        # A text is no number, whatever stands beside it.
+        # A text is not a number, whatever is beside it.
         ("SELECT s FROM w WHERE t >= :a AND s = :c", {"a": "t"}),
     ],
 )

@@ -1,4 +1,4 @@
-"""The local placement opens another database now and then; nobody notices but the machine's memory."""
+"""The local placement renews its database to bound memory, without any visible effect."""
 
 from __future__ import annotations
 
