@@ -110,7 +110,7 @@ class Query:
         """Bind unbounded streams to the query; what comes back can be started, watched and stopped.
 
         `streams` are URLs by the IRIs of streams: `push:` for one that `send` fills, `-`, `tcp://host:port`, or a
-        growing directory. The `checkpoint` is where the query goes on after a stop; `results` gets every unit exactly
+        growing directory. A later start resumes from the `checkpoint`; `results` gets every unit exactly
         once, and `on_unit` too, except that it may get the last ones again after a crash. `lateness` is how many
         milliseconds late elements still count, `idle` after how many seconds a silent stream is not waited for, and
         times more than `max_ahead` milliseconds in the future are held back. With the `driver` spark, or the placement
@@ -181,7 +181,7 @@ def stream(
 ) -> RecordedStream:
     """Return the recorded stream at a location, where its name alone does not tell how to read it.
 
-    `time` is the property that says when an element happened, or `name` for the names of the files; `format` one of
+    `time` is the property that holds the time of an element, or `name` for the names of the files; `format` one of
     those that `hydrograph convert --help` lists; `bad_lines` is `fail`, `skip` or the file to which broken input goes.
     """
     return open_stream(str(location), bad_lines=BadLines.read(bad_lines), format=format, time=time)

@@ -1,7 +1,7 @@
 """Every error raised on purpose, each with the exit code the command line gives it.
 
 Invalid (the user's query or data) is not unsupported (ours to build), and neither is a bug (an assertion).
-A message says what was expected, what was got and what to do: lower case, no full stop.
+A message states what was expected, what was got and what to do: lower case, no full stop.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class UnsupportedError(QueryError):
 
 
 class SyntaxQueryError(QueryError):
-    """The query text breaks the grammar; says where, with the line and a caret."""
+    """The query text breaks the grammar; the message shows the line with a caret."""
 
     def __init__(self, message: str, text: str, offset: int) -> None:
         """Keep the position of `offset` in `text` as `line` and `column`, both counted from 1."""
@@ -49,7 +49,7 @@ class SyntaxQueryError(QueryError):
 
 
 class UnsupportedSyntaxError(SyntaxQueryError, UnsupportedError):
-    """The query is right, but asks for something Hydrograph does not do; says where."""
+    """The query is right, but asks for something Hydrograph does not do; the message shows where."""
 
 
 class DataError(HydrographError):

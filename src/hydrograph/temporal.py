@@ -1,4 +1,4 @@
-"""Time as every room counts it: whole milliseconds (S1), intervals closed at the start and open at the end.
+"""Time in the whole engine: whole milliseconds (S1), intervals closed at the start and open at the end.
 
 >>> 10 in Interval(0, 10), 0 in Interval(0, 10)
 (False, True)

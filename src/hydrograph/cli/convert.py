@@ -19,9 +19,9 @@ from hydrograph.cli.options import STREAM_FORMAT, time_option
 from hydrograph.errors import UsageError
 from hydrograph.streams import sources
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
+from hydrograph.streams.format_registry import ENDINGS, PARQUET, TNT, format_named, format_of, written_endings
 from hydrograph.streams.formats import parquet, tnt
 from hydrograph.streams.input_files import STDIN
-from hydrograph.streams.format_registry import ENDINGS, PARQUET, TNT, format_named, format_of, written_endings
 from hydrograph.streams.sources import RecordedStream
 from hydrograph.streams.stream_writer import write_stream
 

@@ -1,4 +1,4 @@
-"""The demo says what it did, leaves a page, and fails if our own answers are not right."""
+"""The demo prints what it did, leaves a page, and fails if our own answers are not right."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_what_rspql_can_not_say_is_not_printed(definition: WindowDefinition) -> 
 
 def test_names_that_rspql_does_not_know() -> None:
     unnamed = NamedWindow(None, Iri("urn:s"), TimeWindow(10, 10))
-    with pytest.raises(UnsupportedError, match="RSP-QL has no windows without a name"):
+    with pytest.raises(UnsupportedError, match="together, which RSP-QL cannot express"):
         print_query(ContinuousQuery(Ask(), TRIPLE, (unnamed, unnamed)), "rspql")
     with pytest.raises(UnsupportedError, match="RSP-QL has no place for the name 'Hot rooms'"):
         print_query(ContinuousQuery(Ask(), TRIPLE, name="Hot rooms"), "rspql")

@@ -49,7 +49,8 @@ class RspQlPrinter(QueryPrinter):
         """Yield unnamed windows, and window bounds that RSP-QL cannot express."""
         declared = [window.name for window in self.query.windows]
         if None in declared:
-            yield f"{self.title} has no windows without a name: no pattern sees several windows as one graph"
+            together = "one pattern may match several windows, or a window and the static graph, together"
+            yield f"{together}, which {self.title} cannot express"
         elif len(set(declared)) < len(declared):
             yield f"{self.title} has one window for each name"
         for node in subpatterns(self.query.pattern):

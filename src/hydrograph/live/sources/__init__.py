@@ -1,1 +1,1 @@
-"""Where live streams come from: one URL, one file here, one line in `registry`."""
+"""Sources of live streams: one kind of URL, one module, one line in `registry`; `source` has the contract."""

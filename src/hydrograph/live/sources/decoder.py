@@ -1,4 +1,4 @@
-"""Rows of what a receiver is given: lines, documents and frames of any format, as they come or all at once."""
+"""Decoding of received bytes into rows: the feed, the buffer of lines, and the decoder of any format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POLL_MILLISECONDS = 200
 
 
 class Feed(io.RawIOBase):
-    """Reads from a socket or a pipe until it ends, or somebody wants to stop."""
+    """Bytes of a socket or a pipe as a file, until it ends or a stop is requested."""
 
     def __init__(self, descriptor: int, should_stop: Callable[[], bool]) -> None:
         """Read from an open descriptor."""
@@ -43,7 +43,7 @@ class Feed(io.RawIOBase):
         self.ended = False
         """Whether there is nothing more to read."""
         self.cut = False
-        """Whether it ended without the other side's saying so: the line was cut, or somebody wanted to stop."""
+        """Whether it ended without the sender closing it: the connection was lost, or a stop was requested."""
         self.failure: Exception | None = None
         """What `waiting` raised: nothing is read after it."""
 
@@ -94,20 +94,20 @@ class LineBuffer:
     """
 
     group: str | None = None
-    """Time and number of the element of several lines that may go on."""
+    """Time and number of the element of several lines that may continue."""
     _lines: list[Numbered] = field(default_factory=list)
     _length: int = 0
     """Of these lines together."""
     _begun: bytearray = field(default_factory=bytearray)
-    """What has come of a line that goes on: it grows in place, since parts may be single bytes."""
+    """The incomplete line; it grows in place, since parts may be single bytes."""
     _skips: bool = False
-    """Whether the line that goes on was too long."""
+    """Whether the incomplete line was too long."""
     _lost: str | None = None
     """The element of several lines that was too long, while more of it comes."""
 
     @property
     def begun(self) -> str:
-        """Return what has come of the line that goes on; nothing if it goes on with an element that was too long."""
+        """Return the incomplete line; nothing if it belongs to an element that was too long."""
         text = text_of(bytes(self._begun))
         lost = self._lost is not None and f"{self._lost}\t".startswith(text[: len(self._lost) + 1])
         return "" if lost else text
@@ -187,7 +187,7 @@ class LineBuffer:
         self._forget_element()
 
     def forget_line(self) -> None:
-        """Hold nothing of the line that goes on."""
+        """Drop the incomplete line."""
         self._begun, self._skips = bytearray(), False
 
     def _forget_element(self) -> None:
@@ -212,7 +212,7 @@ def element_group(line: Line) -> str | None:
 Take = Callable[[list[Row], int], None]
 """Gets rows of whole elements, and how many elements were rejected."""
 Log = Callable[[Callable[[], tuple[list[Row], int]]], None]
-"""Calls what decodes while nobody else sends, and logs the rows and the number of rejected elements that it gives."""
+"""Calls a decoding function under the lock of the log, and logs the rows and rejected elements that it returns."""
 _BYTES = 1 << 18
 
 
@@ -255,7 +255,7 @@ class Decoder:
         self._base = self.partition.first_seq
 
     def lines(self, data: bytes) -> tuple[list[Row], int]:
-        """Return the rows of whole elements; a line, or an element of several lines, may go on in what comes next."""
+        """Return the rows of complete elements; a line, or an element of several lines, may continue later."""
         lines, self.number = self._held.add(data, self.number)
         return self._read(lines, self.partition.bad)
 
@@ -271,7 +271,7 @@ class Decoder:
         return self.rest() if says_nothing or reason(line) is None else self.cut()
 
     def cut(self) -> tuple[list[Row], int]:
-        """Return the rows of what is left when the line was cut: an element that may go on is none, and counted."""
+        """Return the rows that are left after a lost connection; an element that may be incomplete is rejected."""
         begun, group = self._held.begun, self._held.group
         if group is not None and begun and not f"{group}\t".startswith(begun[: len(group) + 1]):
             self._held.forget_line()
@@ -339,7 +339,7 @@ class Decoder:
     def pieces(self, feed: Feed, take: Take) -> None:
         """Hand over the elements of any format as they come; `take` has all that are whole when more is waited for.
 
-        Where the line is cut, an element that may go on is none, and counted. Raise DataError if what comes can't be
+        After a lost connection an element that may be incomplete is rejected. Raise DataError if the input can't be
         understood any more, or an element is broken and none may be.
         """
         told = PendingElements(take)
@@ -371,7 +371,7 @@ class Decoder:
 
 @dataclass(slots=True)
 class PendingElements:
-    """What has come of elements, until it is handed over; the last one may still go on."""
+    """Elements that are not handed over yet; the last one may be incomplete."""
 
     take: Take
     rejected: int = 0
@@ -418,7 +418,7 @@ class PendingElements:
             self.take(rows, rejected)
 
     def lose(self, number: int | None = None, *, begun: bool = False) -> None:
-        """Count what was not whole: the element that may go on, one of a number; one at least if one had `begun`."""
+        """Reject incomplete elements: the last one, one of a number; one at least if one had `begun`."""
         lost = {each for each in (number, self._open) if each is not None} - self._lost - self._too_long
         if begun and not lost and not self._lost:
             lost = {0}

@@ -48,8 +48,8 @@ class LiveStream:
         A text, or bytes, holds whole elements with their times instead, in the format that the stream was given with
         (`push:?format=trig`; timed N-Triples without); if one of them is broken, none is sent.
 
-        When this returns the elements are in the log, and will be answered whatever happens. An error says that they
-        may not be: with FencedError another driver has taken over, and may have found them or not.
+        When this returns the elements are durable, and will be part of the answers. After an error they may or may
+        not be: with FencedError another driver has taken over, and may have read them.
         """
         if isinstance(what, int) and not isinstance(what, bool):
             if not -(2**63) <= what < 2**63:
@@ -66,7 +66,7 @@ class LiveStream:
     def send_table(self, events: pa.Table) -> None:
         """Send encoded rows, as `hydrograph convert` writes them; rows with one `seq` are one element.
 
-        Raise DataError that says which row is none, and send nothing then.
+        Raise DataError with the number of the first invalid row, and send nothing then.
         """
         if events.schema.names != EVENTS.names:
             raise DataError(f"expected the columns {', '.join(EVENTS.names)}, got {', '.join(events.schema.names)}")

@@ -1,7 +1,7 @@
-"""The results of another live query, whose CONSTRUCT makes a stream: `results:DIRECTORY`, `?query=NAME` of several.
+"""Results of another live query, whose CONSTRUCT makes a stream: `results:DIRECTORY`, `?query=NAME` of several.
 
-Each unit with triples is an element that happened at its instant; an offset is a number of units. Units stand in order
-and come back the same after a crash of the query that makes them, so offsets keep their meaning.
+Each unit is an element at its report instant; an offset is a number of units. Units are ordered, and the same after a
+crash of the query that writes them, so offsets keep their meaning.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PREFIX = "results:"
 _POLL = 0.05
 """Seconds between two looks at the results."""
 _KEPT = 10_000
-"""Units that are kept when they are found, so that nobody reads from the disk what has just come."""
+"""Units that are kept in memory, so that new ones are not read from the disk again."""
 _KEPT_CHARACTERS = 64 * 1024 * 1024
 """How long they are together at most: as long as a segment."""
 
@@ -114,7 +114,7 @@ class ResultsPartition(PartitionReader):
         return self._count
 
     def _follow(self, name: str, length: int | None) -> None:
-        """Count the units of a segment that are new; `length` says how many bytes of it count."""
+        """Count the units of a segment that are new; `length` is how many bytes of it count."""
         part = self._parts.get(name)
         if part is None:
             part = self._parts[name] = _Part(self._count)

@@ -31,7 +31,7 @@ block on input and output. `stop` returns when the threads of the reader have en
 query records the end, closes the partition's windows, and calls `finish` at later starts.
 
 **Errors.** The engine retries nothing. An exception from any call ends the query with that message; a later start
-resumes from the checkpoint. What may pass by itself (no connection yet) is retried by the reader, which says so in
+resumes from the checkpoint. What may pass by itself (no connection yet) is retried by the reader, which reports it in
 `trouble`. Raise DataError for data that is gone or damaged, and name what to bring back. An element that cannot be
 parsed is counted in `Chunk.rejected` if `partition.bad` is `skip`, and raises DataError if it is `fail`.
 
@@ -181,7 +181,7 @@ class PartitionReader(ABC):
         """Accept nothing more: the query has recorded that this partition has ended."""
 
     def refuse(self, reason: str) -> None:  # noqa: B027 - optional
-        """Answer senders with an error that says why nothing is accepted any more: the query has failed."""
+        """Answer senders with an error with the reason why nothing is accepted any more: the query has failed."""
 
     def forget(self, before: int) -> None:  # noqa: B027 - optional
         """Release everything before an offset: no recovery reads it again. Remove or acknowledge it, or do nothing."""

@@ -1,4 +1,4 @@
-"""Encoded rows that somebody else has made: looked at before they count, since what is no term ends every driver."""
+"""Validation of externally encoded rows: an invalid term would crash every driver that reads it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXPECTED = {"s": "an IRI or a blank node", "p": "an IRI", "o": "an IRI, a blank
 
 
 def check_rows(events: pa.Table) -> pa.Table:
-    """Return the rows in the encoded schema; raise DataError that says which row, from 1, can't be one, and why."""
+    """Return the rows in the encoded schema; raise DataError with the number of the first invalid row."""
     absent = [name for name in EVENTS.names if name not in events.schema.names]
     if absent:
         raise DataError(f"expected the columns {', '.join(EVENTS.names)}, got {', '.join(events.schema.names)}")

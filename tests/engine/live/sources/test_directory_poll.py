@@ -20,7 +20,7 @@ from hydrograph.rdf.terms import Iri
 
 @dataclass
 class Clock:
-    """Goes on when it is told to."""
+    """A clock that is advanced by hand."""
 
     now: float = 1000.0
 
@@ -133,4 +133,4 @@ def test_nobody_is_woken_where_nothing_stirs(tmp_path: Path) -> None:
     assert source.end() == 1
     (tmp_path / "in" / "a.tnt").unlink()
     (tmp_path / "in").rmdir()
-    assert source.poll.stirs()  # whoever looks is to find out
+    assert source.poll.stirs()  # listing it raises the error

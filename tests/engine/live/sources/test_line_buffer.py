@@ -159,7 +159,7 @@ NAMED = f'<urn:g%d> {GENERATED} "%d" .\n'
 
 
 def graphs(name: str, t: int, size: int = 1) -> bytes:
-    """Return what says an element of `size` triples at `t`, and begins the next one."""
+    """Return an element of `size` triples at `t`, and begins the next one."""
     triples = [f'<urn:s> <urn:p> "{n} {"x" * 50}"' for n in range(size)]
     head = NAMED % (t, t)
     if name == "nquads":

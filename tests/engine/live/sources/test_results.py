@@ -1,4 +1,4 @@
-"""The results of another query as a source: followed from where it stands, also when another driver takes over."""
+"""The results of another query as a source: followed from its offset, also when another driver takes over."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_what_is_written_before_another_takes_over_is_found_and_after_it_not_ack
             successors.append(InputLog(files, "log", Lease(files)))
 
     older = InputLog(files, "log", SlowLease(files, take_over))
-    with pytest.raises(FencedError):  # written, but somebody has taken over since: it may be there or not, and is
+    with pytest.raises(FencedError):  # written, but another driver has taken over since: it may be there or not, and is
         older.append(row(1), 1)
     assert times(files) == [1]
     successors[0].append(row(2), 2)
@@ -240,7 +240,7 @@ def test_a_log_that_is_damaged_loses_nothing_in_silence(damage: str, read: int) 
         assert times(files) == [1, 2, 3, 4, 5]
         return
     again = InputLog(files, "log", Lease(files), ends[read])
-    if not cut:  # what is damaged was worked off
+    if not cut:  # what is damaged was processed
         assert (again.end, again.number) == (ends[5], 5)
         return
     assert (again.end, again.number) == (ends[good], good)
@@ -262,7 +262,7 @@ def test_no_bit_of_a_log_may_flip() -> None:
             InputLog(files, "log", Lease(files), ends[0])
         with pytest.raises(DataError, match=f"bytes from {ends[0]} to {ends[1]}"):
             list(read_log(files, "log", 0, ends[2]))
-    assert InputLog(files, "log", Lease(files), ends[1]).number == 3  # what was read and worked off is not needed
+    assert InputLog(files, "log", Lease(files), ends[1]).number == 3  # what was read and processed is not needed
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -271,7 +271,7 @@ def test_every_write_of_a_log_may_fail(half: bool) -> None:
         files = MemoryFiles(fails=number, half=half)
         source: LoggedPartition | None = None
         for t in range(1, 9):
-            while True:  # whoever sends tries until it is acknowledged
+            while True:  # the sender retries until it is acknowledged
                 try:
                     source = source or pushed(files, Lease(files))
                     source.send(t, [("<urn:s>", "<urn:p>", "<urn:o>")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -51,7 +52,7 @@ def rows(reader: PartitionReader, start: int, end: int) -> list[tuple[int, int, 
 def test_files_are_partitions_and_the_reports_are_those_of_replay(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.tnt").write_text("".join(LINES[number:18:3]))
-    given = {"checkpoint": tmp_path / "checkpoint", "results": tmp_path / "results", "lateness": 60_000}
+    given: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "results": tmp_path / "results", "lateness": 60_000}
     with api.query(QUERY).live({STREAM: f"tail:{tmp_path}/*.tnt"}, **given) as query:
         assert [Path(each.locator.key).name for each in query.inputs] == ["0.tnt", "1.tnt", "2.tnt"]
         until(lambda: query.status()["used"] == 18)

@@ -1,1 +1,1 @@
-"""directory."""
+"""Growing directories as a live source."""

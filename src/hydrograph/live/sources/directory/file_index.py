@@ -1,4 +1,4 @@
-"""What is written down of a directory: its files in the order in which they were seen, and which could not be read.
+"""Index of a directory: its files in the order in which they were first seen, and which could not be read.
 
 Every offset leans on it, so it is kept twice, and by each driver in files of its own, which begin with what drivers
 before it knew. A process that reads for a driver and finds a file that can't be read leaves a note beside the index,
@@ -35,7 +35,7 @@ class FileIndex:
     unreadable: dict[int, str] = field(init=False, default_factory=dict)
     """Why a file can't be read, by its number."""
     numbering: Numbering | None = field(init=False, default=None)
-    """How elements are numbered; None if nobody has decided yet."""
+    """How elements are numbered; None before it is decided."""
     _epoch: int = field(init=False, default=0)
     _lease: Lease | None = field(init=False, default=None)
     _length: int = field(init=False, default=0)
@@ -62,7 +62,7 @@ class FileIndex:
                     self.names.append(str(entry))
 
     def open(self, lease: Lease, numbering: Numbering) -> None:
-        """Go on behind what is written down; `numbering` is for files of which none was seen yet."""
+        """Continue the stored index under a new lease; `numbering` applies if no file was indexed yet."""
         self.numbering = self.numbering or numbering
         entries: list[Entry] = [{"bits": self.numbering.bits, "recorded": self.numbering.recorded}, *self.names]
         entries += [_unreadable(number, reason) for number, reason in sorted(self.unreadable.items())]
@@ -134,7 +134,7 @@ def _found_notes(log: Files, epoch: int) -> Iterator[tuple[int, str]]:
         if int(of) == epoch:
             try:
                 entry = json.loads(unframe(log.read(f"{_NOTES}/{name}") or b""))
-            except TornError:  # that there is a note says enough
+            except TornError:  # its existence is enough
                 entry = _unreadable(int(number), "its note is torn")
             yield int(number), entry["reason"]
 
@@ -144,11 +144,11 @@ def _epochs(log: Files) -> list[int]:
 
 
 def _read_copy(data: bytes) -> list[Any]:
-    """Return the lines that are whole, the first of which says how many were taken over; nothing if not all are."""
+    """Return the intact entries; nothing if fewer are intact than the first one announces."""
     found: list[Any] = []
     for line in data.splitlines(keepends=True):
         try:
             found.append(json.loads(unframe(line)))
-        except TornError:  # whoever wrote it died over it, before any of these files was read
+        except TornError:  # the writer died while appending, before any of these files was read
             break
     return found if found and len(found) > int(found[0]) else []

@@ -1,4 +1,4 @@
-"""When to look into a directory: to list one of many files takes long, to ask when it last changed does not.
+"""Change detection of a directory: its modification time is cheap to read, a list of many files is not.
 
 A file that appears in the same tick of the file system's clock as the one before does not show in the time of the last
 change, so the directory is listed once more a little later. And it is listed now and then in any case, seldom enough
@@ -34,7 +34,7 @@ class DirectoryPoll:
     _rests: float = field(init=False, default=0.0)
 
     def due(self) -> bool:
-        """Tell whether there may be something new; whoever asks looks then."""
+        """Return True if the directory has to be listed now."""
         now, changed = self.clock(), self._stamp()
         if changed != self._changed:
             self._changed, self._settled = changed, now + _TICK
@@ -42,11 +42,11 @@ class DirectoryPoll:
         return self._looked < self._settled <= now or now >= self._rests
 
     def stirs(self) -> bool:
-        """Tell whether something seems to have changed since the last look; whoever looks is woken then."""
+        """Return True if the directory seems to have changed since it was listed."""
         try:
             return self._stamp() != self._changed or self._looked < self._settled <= self.clock()
         except OSError:
-            return True  # whoever looks finds out why
+            return True  # listing it raises the error
 
     def _stamp(self) -> tuple[int, int]:
         found = os.stat(self.path)  # noqa: PTH116 - asked many times a second
@@ -63,7 +63,7 @@ class DirectoryPoll:
 
 @dataclass(slots=True)
 class PollThread:
-    """Wakes somebody every so many seconds, from `start` to `stop`, unless it knows that there is nothing to see."""
+    """Thread that wakes the driver at an interval, for sources that cannot notify it."""
 
     name: str
     every: float
@@ -84,7 +84,7 @@ class PollThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Wake nobody any more; returns when the thread has ended.
+        """Stop waking; returns when the thread has ended.
 
         A thread that still runs when Python ends holds on to modules, and DuckDB then complains about what it finds.
         """

@@ -1,8 +1,8 @@
-"""Where the elements of a file stand in the log of their stream: their numbers, and the names of blank nodes with them.
+"""Sequence numbers of the elements of a directory's files, and the names of blank nodes that depend on them.
 
 `seq` is the number of the partition, shifted by `PARTITION_BITS`, plus that of the file, shifted by `bits`, plus that
 of the element in its file. A stream of one partition is numbered as replay numbers the files of a directory. Where it
-has several, a file has fewer numbers, so that many files have room before the next partition begins.
+has several, a file has fewer numbers, so that many files fit before the next partition begins.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class Numbering:
         return cls(_SHARED_BITS if shared else FILE_BITS, recorded=recorded)
 
     def most_files(self, *, shared: bool) -> int:
-        """Return how many files have room before the next partition begins, or numbers end."""
+        """Return how many files fit before the next partition begins, or numbers end."""
         return 1 << ((PARTITION_BITS if shared else _SEQ_BITS) - self.bits)
 
 
 @dataclass(frozen=True, slots=True)
 class FileNumbers:
-    """Where a file stands: what is added to the numbers of its elements, and how many these may be."""
+    """Numbers of one file: what is added to those of its elements, and how many there may be."""
 
     base: int
     most: int
     salt: str
     common: bool = False
-    """Whether other files have numbers in the same place, so that those of elements can't be given anew."""
+    """Whether other files share the range, so that elements cannot be numbered again."""
 
     @classmethod
     def of(cls, numbering: Numbering, partition: int, file: int, salt: str) -> FileNumbers:
@@ -108,7 +108,7 @@ def _named(text: str, old: int, new: int, place: FileNumbers) -> str:
     found = _OWN.fullmatch(text)
     if found is not None and int(found[1]) == old:
         return skolem(place.salt, new, found[2])
-    return skolem(place.salt, place.base, text[2:])  # whoever wrote it meant one of the whole file
+    return skolem(place.salt, place.base, text[2:])  # a label without an element is one of the whole file
 
 
 def _with(events: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:

@@ -1,4 +1,4 @@
-"""A growing directory: whole files appear in it, of any format, and are read in place; `_END` ends the stream.
+"""Growing directory: complete files of any format appear in it and are read in place; `_END` ends the stream.
 
 A file counts once, when it is first seen, in the order of names among those seen together. The order is written down
 before any of them is read, so that it is the same after a restart. Files have to appear complete: write them under a
@@ -6,7 +6,7 @@ name that begins with `.` or `_`, and rename them. Each file has numbers and bla
 directory is a recorded stream, whose files have common ones.
 
 A file that can't be read is one rejected element where broken ones are skipped. That too is written down: what has been
-reported without it is not to be reported with it after a restart, should somebody have repaired it.
+reported without it is not reported with it after a restart, even if the file was repaired.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class DirectoryPartition(PartitionReader):
     divisible = True
     _known: set[str] = field(init=False, default_factory=set)
     _aside: set[str] = field(init=False, default_factory=set)
-    """Files that do not count, since nothing says what they hold."""
+    """Files that are ignored, since their format is unknown."""
     _read_once: int = field(init=False, default=0)
     """Files before this one have been read, and have to be what they were."""
     _parts: frozenset[str] | None = field(init=False, default=None)
@@ -83,7 +83,7 @@ class DirectoryPartition(PartitionReader):
     _watcher: PollThread | None = field(init=False, default=None)
 
     def resume(self, lease: Lease, known: int) -> None:
-        """Go on behind the files that were seen before; raise DataError if these are fewer than were read."""
+        """Continue the index of files; raise DataError if it has fewer than were read."""
         self.index.look_up()
         self.index.check(known, str(self.path))
         recorded = (self.path / MANIFEST).is_file()
@@ -117,7 +117,7 @@ class DirectoryPartition(PartitionReader):
             self._watcher.stop()
 
     def end(self) -> int:
-        """Return how many files there are; if it is not opened, how many have been found by whoever opened it."""
+        """Return how many files are indexed; a reader that was resumed looks for new ones first."""
         if not self._opened:
             self.index.look_up()
             return len(self.index.names)
@@ -126,7 +126,7 @@ class DirectoryPartition(PartitionReader):
                 self._look()
         except OSError as error:
             raise DataError(
-                f"{self.path} can not be read: {error.strerror}; bring the directory back, and start again"
+                f"{self.path} cannot be read: {error.strerror}; bring the directory back, and start again"
             ) from None
         return len(self.index.names)
 
@@ -143,7 +143,7 @@ class DirectoryPartition(PartitionReader):
         self._over = _END in unknown
 
     def _counts(self, name: str) -> bool:
-        """Tell whether a file that is new is one of the stream; those that nobody understands are left aside."""
+        """Return True if a new file belongs to the stream; one of an unknown format is ignored."""
         known = self.partition.format or format_of(name) if self._parts is None else name in self._parts
         if not known:
             self._aside.add(name)
@@ -151,7 +151,7 @@ class DirectoryPartition(PartitionReader):
 
     @property
     def trouble(self) -> str | None:
-        """What is not right with the directory, though the query goes on; None if all is."""
+        """Files that are ignored or rejected, while the query continues; None if there are none."""
         said = []
         if self._aside:
             said.append(
