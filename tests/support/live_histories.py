@@ -1,4 +1,4 @@
-"""Random histories of live queries: a case of the oracle, cut into batches; and what replay makes of the same case."""
+"""Random histories of live queries: cases of the oracle, cut into batches, and the reports of replay for comparison."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import plan
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import Origin
 from hydrograph.windows.stream import Element
 from tests.support.random_cases import BASIC, FULL, Case, random_case
-from tests.support.random_windows import random_report_case
+from tests.support.random_reports import random_report_case
 from tests.support.replay_adapter import encode_elements, encode_triples
 from tests.support.reported import reports_any
 from tests.support.step_harness import StepHarness
 
 DISORDER = 3
-"""What random streams are late by, at most; see `Shape`."""
+"""Maximum lateness in random streams, see `Shape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class History:
     batches: tuple[dict[Iri, tuple[Element, ...]], ...]
     lateness: Lateness
     waits: bool = False
-    """Whether nobody says where windows begin, so that the first element does."""
+    """True if the first element places the windows, because no t0 is given."""
 
     @property
     def streams(self) -> tuple[Iri, ...]:
@@ -77,7 +77,7 @@ def random_histories(seed: int, number: int) -> list[History]:
 
 
 def random_history(seed: int, *, one_by_one: bool = False) -> History:
-    """Return the history of a seed: every third with any windows, reports and habits, every tenth all operators."""
+    """Return the history of a seed: every third with any windows, reports and profile, every tenth all operators."""
     rng = Random(f"live {seed}")
     features = FULL if seed % 10 == 0 else BASIC
     case = random_report_case(seed, features) if seed % 3 == 0 else random_case(seed, features)

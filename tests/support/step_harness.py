@@ -19,7 +19,7 @@ from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.reports import Report
-from hydrograph.streams.static import StaticGraphs
+from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import Profile
 from hydrograph.windows.stream import Element
 from tests.support.replay_adapter import encode_elements

@@ -90,7 +90,7 @@ class IncrementalWithFallback:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether rows are still kept."""
+        """True if rows are still kept."""
         return self.current.keeps_rows
 
     @property

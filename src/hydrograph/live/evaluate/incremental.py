@@ -58,7 +58,7 @@ class ResultMaintenance(Protocol):
     """Maintenance of the solutions of a query, from which its reports are made."""
 
     materializes: ClassVar[bool]
-    """Whether it keeps the solutions itself; else they are rows of a maintained step, or not kept at all."""
+    """True if it keeps the solutions itself; else they are rows of a maintained step, or not kept at all."""
 
     def add(self, rows: pa.Table) -> None:
         """Add solutions, each with the numbers `[lo, hi)` of the reports that show it."""
@@ -269,7 +269,7 @@ class Incremental:
 
     @property
     def description(self) -> str:
-        """What is kept and what is recomputed."""
+        """The steps that are kept, and those that are recomputed."""
         kept = ", ".join(step.name for step in self._steps) or "nothing"
         return f"incremental; kept: {kept}; recomputed per report: {', '.join(self._recomputed) or 'nothing'}"
 

@@ -68,7 +68,9 @@ def load_static(placement: Placement, static: StaticGraphs, program: Program, pr
     placement.load_static(prepared)
 
 
-def load_ranks(placement: Placement, plan: Plan, program: Program, evaluated: ReportRanks, reported: ReportRanks) -> dict[str, int]:
+def load_ranks(
+    placement: Placement, plan: Plan, program: Program, evaluated: ReportRanks, reported: ReportRanks
+) -> dict[str, int]:
     """Load the ranks that are evaluated, if the program reads them; return the parameters of the run."""
     if program.domain is not None:
         placement.add_table(program.domain, domain_table(domain(None, evaluated), None))

@@ -65,7 +65,7 @@ class ReportNumbering(Protocol):
     """Numbering of the reports of a query."""
 
     can_stamp_early: ClassVar[bool]
-    """Whether rows can be stamped before a report needs them."""
+    """True if rows can be stamped before a report needs them."""
 
     def restart(self) -> None:
         """Forget all rows that were stamped."""

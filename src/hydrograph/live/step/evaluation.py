@@ -46,7 +46,7 @@ from hydrograph.windows.report import Held
 
 @dataclass(frozen=True, slots=True)
 class PreviousReport:
-    """What the next report needs to know of the previous one."""
+    """Facts about the previous report that the next one needs."""
 
     snapshot: Snapshot = EMPTY_SNAPSHOT
     """The solutions of the previous report, where Istream or Dstream compare with them."""
@@ -76,7 +76,7 @@ class EvaluationStatus(Protocol):
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether rows are kept from report to report; then the query is not moved to another placement for speed."""
+        """True if rows are kept from report to report; then the query is not moved to another placement for speed."""
         ...
 
     @property
@@ -155,7 +155,7 @@ class CallOrder:
 
     @property
     def is_released(self) -> bool:
-        """Whether the last batch came to its end; False after a batch that failed."""
+        """True if the last batch came to its end; False after a batch that failed."""
         return self._stage is self._Stage.RELEASED
 
     def resume(self) -> None:

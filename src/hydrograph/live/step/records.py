@@ -80,9 +80,9 @@ class Decision:
     t0: Instant | None = None
     """The time at which the windows are placed; None until it is known."""
     flush: bool = False
-    """Whether every partition is idle, so that the windows which hold elements close."""
+    """True if every partition is idle, so that the windows which hold elements close."""
     more: bool = False
-    """Whether more reports are due than one batch makes: another batch follows, with or without input."""
+    """True if more reports are due than one batch makes: another batch follows, with or without input."""
     static: int = 1
     """The version of the static data that the reports of this batch see (S27)."""
 
@@ -104,7 +104,7 @@ class CarriedRows:
     start: int
     """The offset that they had in the log."""
     waits: bool
-    """Whether they are still in quarantine."""
+    """True if they are still in quarantine."""
     rows: tuple[tuple[Instant, int, str, str, str], ...]
     """Time, `seq`, subject, predicate and object."""
 

@@ -60,7 +60,7 @@ class ReportTimeline:
 
     @property
     def by_rank(self) -> bool:
-        """Whether frontiers are ranks of a grid."""
+        """True if frontiers are ranks of a grid."""
         return self.plan.reports is not None
 
     @property
@@ -70,13 +70,13 @@ class ReportTimeline:
 
     @property
     def reports_leaving(self) -> bool:
-        """Whether an element also makes a report where it leaves."""
+        """True if an element also makes a report where it leaves."""
         policy = self.plan.profile.report
         return policy.when is When.CONTENT_CHANGE and policy.expiry
 
     @property
     def rereads_previous(self) -> bool:
-        """Whether the program evaluates the previous report again, to compare the next one with it.
+        """True if the program evaluates the previous report again, to compare the next one with it.
 
         CONSTRUCT and DESCRIBE make triples of the solutions that changed, which only the program can do. Istream and
         Dstream of SELECT and ASK compare solutions with a snapshot instead.
@@ -86,7 +86,7 @@ class ReportTimeline:
 
     @property
     def compares_snapshots(self) -> bool:
-        """Whether the solutions of each report are compared with a snapshot of the previous one."""
+        """True if the solutions of each report are compared with a snapshot of the previous one."""
         return self.plan.operator is not StreamOperator.RSTREAM and not self.rereads_previous
 
     def settled(self, watermark: Instant) -> int:

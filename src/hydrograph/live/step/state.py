@@ -51,7 +51,7 @@ class StateRun:
     start: int
     newest: Instant
     carried: bool = False
-    """Whether the rows are stored in the record, because the log may have been truncated behind them."""
+    """True if the rows are stored in the record, because the log may have been truncated behind them."""
 
     @classmethod
     def of(cls, events: pa.Table, partition: Partition, start: int, *, carried: bool = False) -> StateRun:

@@ -30,7 +30,7 @@ class WindowRows:
     timeline: ReportTimeline
     state: State
     starts: Mapping[str, CountWindowStart]
-    """Where the rows of count windows start, by window."""
+    """Start of the rows of each count window."""
     late: Mapping[Partition, Mapping[int, int]]
     """Elements that were too late for count windows, by `seq`."""
 

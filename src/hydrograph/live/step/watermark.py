@@ -17,7 +17,7 @@ class Lateness:
     """Limits of event times: how late an element may be, and how far ahead."""
 
     delay: Duration = 0
-    """How much earlier than the newest element of its partition an element may be and still count everywhere."""
+    """Maximum delay of an element behind the newest of its partition at which it still counts everywhere."""
     max_ahead: Duration | None = None
     """An element further ahead of the watermark goes into quarantine; None accepts every time."""
     agreeing: int = 3
@@ -33,8 +33,8 @@ def compute_watermark(
 ) -> Instant | None:
     """Return the smallest event time reached by any partition, minus the lateness; None while one has no element.
 
-    Partitions that have ended or are idle do not count. If all have ended, the watermark is `END_OF_TIME`. If all are idle
-    there is none; the step then closes the windows that hold elements.
+    Partitions that have ended or are idle do not count. If all have ended, the watermark is `END_OF_TIME`. If all are
+    idle there is none; the step then closes the windows that hold elements.
 
     >>> compute_watermark({"a": 10, "b": 7}, ["a", "b"], [], [], 2)
     5

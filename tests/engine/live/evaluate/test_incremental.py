@@ -70,7 +70,7 @@ class Run(StepHarness):
 
     @property
     def kept(self) -> incremental.Incremental:
-        """What is kept, which shows how much work was done."""
+        """The evaluation, whose counters show how much work was done."""
         return incremental_of(self.stepper.evaluation)
 
 
