@@ -18,7 +18,7 @@ from hydrograph_gauge.report.document import (
     section,
 )
 from hydrograph_gauge.report.run_data import QueryRun, RunData
-from hydrograph_gauge.report.sections.times import base
+from hydrograph_gauge.report.sections.measures import base
 
 WINDOWS = 12
 """Windows with boxes of their own; the first ones of a longer run."""

@@ -24,8 +24,7 @@ from hydrograph_gauge.report.document import (
     section,
 )
 from hydrograph_gauge.report.run_data import Condition, QueryRun, RunData
-from hydrograph_gauge.report.sections.measures import counted, listed, thin
-from hydrograph_gauge.report.sections.times import axis, base
+from hydrograph_gauge.report.sections.measures import axis, base, counted, listed, thin
 
 POINTS = 240_000
 """Points of all series together: a browser draws few at a time, but the page contains all of them."""

@@ -17,8 +17,7 @@ from hydrograph_gauge.report.document import (
     section,
 )
 from hydrograph_gauge.report.run_data import KEPT_BY_GROUP, QueryRun, RunData, find_query_run
-from hydrograph_gauge.report.sections.measures import counted, cut
-from hydrograph_gauge.report.sections.times import DAY, instant, span
+from hydrograph_gauge.report.sections.measures import DAY, counted, cut, instant, span
 from hydrograph_gauge.run_records import RowExplanation, WindowRecord
 
 BLAMED = 20
