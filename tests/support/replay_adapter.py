@@ -57,7 +57,7 @@ def case_plan(case: Case) -> Plan:
 
 
 def case_ranks(planned: Plan, elements: Mapping[Iri, Sequence[Element]], case: Case) -> ReportRanks:
-    """Return the reports of a case: from the first window that holds an event to the last, or as the case defines (A1)."""
+    """Return the reports of a case: by default from the first window that holds an event to the last (A1)."""
     held: list[tuple[int, int]] = []
     for window in planned.query.windows:
         assert window.name is not None
