@@ -1,4 +1,4 @@
-"""`hydrograph features`: what makes queries hard, from their texts and, where data is given, from the data."""
+"""Command `hydrograph features`: the structure of queries and, given data, their cardinality and selectivities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hydrograph_gauge.features.structure import find_structure
 
 @click.command(name="features")
 @click.argument("files", nargs=-1, required=True, metavar="QUERY…")
-@click.option("--dialect", metavar="NAME", help="The queries' language; by default each text tells.")
+@click.option("--dialect", metavar="NAME", help="The queries' language; detected from each text by default.")
 @click.option("--stream", "streams", multiple=True, metavar="[IRI=]PATH", help="A recorded stream to measure on.")
 @click.option("--static", "static", multiple=True, metavar="[IRI=]PATH", help="Static data to measure on.")
 @click.option(
@@ -33,12 +33,20 @@ from hydrograph_gauge.features.structure import find_structure
     type=click.Choice([unit.value for unit in StaticUnit]),
     default=StaticUnit.PATTERN.value,
     show_default=True,
-    help="What counts once when static patterns are averaged.",
+    help="Unit of averages over static patterns.",
 )
 @click.option("--windows", type=click.IntRange(1), metavar="N", help="Measure only the first N windows.")
-@click.option("--each", is_flag=True, help="Show every window with each pattern, not only the run; JSON always does.")
-@click.option("--where", metavar="CONDITIONS", help="Show only queries such as 'shape = star, cardinality > 900'.")
-@click.option("--like", metavar="QUERY", help="Show only queries like this one, in structure and number of answers.")
+@click.option(
+    "--each", is_flag=True, help="Show every window and pattern, not only means over the run; JSON always has them."
+)
+@click.option(
+    "--where",
+    metavar="CONDITIONS",
+    help="Show only queries that fulfil these, such as 'shape = star, cardinality > 900'.",
+)
+@click.option(
+    "--like", metavar="QUERY", help="Show only queries with structure and number of answers similar to this one."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each query instead of text.")
 def command(
     *,
@@ -96,7 +104,7 @@ def _measured(
     unit: StaticUnit,
     most: int | None,
 ) -> QueryFeatures:
-    """Return the features with those of each window; loads what reads data only now."""
+    """Return the features with those of each window; modules that read data are imported here, only when needed."""
     from hydrograph.api import query as query_of
     from hydrograph.cli.options import recorded_streams, static_graphs
     from hydrograph.rdf.terms import Iri

@@ -1,4 +1,4 @@
-"""`hydrograph generate WORLD TARGET`: streams and static data of a world, with an option for each of its settings."""
+"""Command `hydrograph generate WORLD TARGET`, with an option for each setting of the world."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Worlds(click.Group):
 def command() -> None:
     """Generate the streams and the static data of a world, on Spark.
 
-    The same seed gives the same rows, whatever the machine. TARGET becomes a directory with a recorded stream (encoded
-    Parquet) for each stream, the static graph, and the manifest world.json, which is also printed.
+    The same seed gives the same rows on any machine. TARGET becomes a directory with a recorded stream (encoded
+    Parquet) for each stream, the static graph, and the manifest world.json; a summary is printed.
     """
 
 
@@ -76,7 +76,7 @@ def _command(world: World[Any]) -> click.Command:
             ["--text"],
             multiple=True,
             type=click.Choice(list(world.texts)),
-            help="Write the streams as text too, and the static graph as N-Triples.",
+            help="Also write the streams in this text format, and the static graph as N-Triples.",
         ),
         click.Option(["--force"], is_flag=True, help="Replace TARGET if it is a generated world."),
         click.Option(["--master"], help="The Spark master, such as local[2]."),
@@ -91,7 +91,7 @@ def _command(world: World[Any]) -> click.Command:
 
 @contextmanager
 def _progress(tasks: Callable[[], tuple[int, int]]) -> Iterator[Callable[[str], None]]:
-    """Show a bar on standard error, if that is a terminal, and give the function that says what happens next."""
+    """Show a progress bar on standard error if it is a terminal, and yield the function that names the current step."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None

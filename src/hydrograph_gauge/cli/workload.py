@@ -1,4 +1,4 @@
-"""`hydrograph workload shop TARGET`: queries by random walks, as many and such as are wanted."""
+"""Command `hydrograph workload shop TARGET`: generates queries by random walks, selected by their features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hydrograph_gauge.worlds.settings import read_settings
 
 _TRIES = 100_000
 _OWN = ("like", "where", "tries", "measure", "windows", "static_unit", "force", "settings")
-"""Options that are no settings of the queries themselves."""
+"""Options that are not settings of the generated queries."""
 
 
 @click.group("workload")
@@ -70,11 +70,11 @@ def _shop(target: Path, **given: Any) -> None:
     kinds = ", ".join(f"{sum(query[2].kind == kind for query in queries)} {kind}" for kind in ("pure", "hybrid"))
     click.echo(f"{target}: {len(kept)} templates, {len(queries)} queries ({kinds}) in {tried} tries")
     if conditions:
-        click.echo(f"wanted: {', '.join(map(str, conditions))}")
+        click.echo(f"conditions: {', '.join(map(str, conditions))}")
     if len(kept) < settings.number:
         click.echo(
-            f"hydrograph: {settings.number} templates were wanted, {len(kept)} found in all {tried} tries: "
-            "ask for less, or say --tries",
+            f"hydrograph: found {len(kept)} of {settings.number} templates in {tried} tries: "
+            "lower --number or raise --tries",
             err=True,
         )
         sys.exit(1)
@@ -86,22 +86,32 @@ def _params() -> list[click.Parameter]:
         click.Argument(["target"], type=click.Path(path_type=Path)),
         *settings,
         click.Option(
-            ["--where"], metavar="CONDITIONS", help="Such as 'shape = star, patterns = 4, cardinality > 900'."
+            ["--where"],
+            metavar="CONDITIONS",
+            help="Keep only queries that fulfil these, such as 'shape = star, cardinality > 900'.",
         ),
-        click.Option(["--like"], metavar="QUERY", help="Queries like the one in this file, in structure and answers."),
-        click.Option(["--tries"], type=click.IntRange(1), default=_TRIES, show_default=True, help="Walks at most."),
+        click.Option(
+            ["--like"], metavar="QUERY", help="Keep only queries with structure and answers similar to this one."
+        ),
+        click.Option(
+            ["--tries"],
+            type=click.IntRange(1),
+            default=_TRIES,
+            show_default=True,
+            help="Maximum number of random walks.",
+        ),
         click.Option(
             ["--measure"], is_flag=True, help="Measure cardinality and selectivities of every query on the data."
         ),
         click.Option(
-            ["--windows"], type=click.IntRange(1), default=1, show_default=True, help="Windows to measure on."
+            ["--windows"], type=click.IntRange(1), default=1, show_default=True, help="Number of windows to measure on."
         ),
         click.Option(
             ["--static-unit"],
             type=click.Choice([unit.value for unit in StaticUnit]),
             default=StaticUnit.PATTERN.value,
             show_default=True,
-            help="What counts once when static patterns are averaged.",
+            help="Unit of averages over static patterns.",
         ),
         click.Option(
             ["--settings"],

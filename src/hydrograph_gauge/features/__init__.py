@@ -1,1 +1,1 @@
-"""What makes a query hard: its structure, and how much of the data its patterns and joins leave."""
+"""Features of queries that predict their cost: structure, result cardinality, and selectivity of patterns and joins."""

@@ -1,4 +1,4 @@
-"""Which queries are wanted: `shape = star, patterns = 4, cardinality > 900`, or those that are like another query.
+"""Conditions on features that select queries: `shape = star, patterns = 4, cardinality > 900`, or like a given query.
 
 >>> [str(condition) for condition in read_conditions("shape = star, cardinality>900")]
 ['shape = star', 'cardinality > 900']
@@ -19,7 +19,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "shape": tuple(Shape),
     "class": ("filter", "join", "aggregation", "nested", "negation", "optional", "union", "top-k", "static"),
 }
-"""Features that are words, and those words."""
+"""Features with named values."""
 _COUNTS = ("patterns", "streaming", "streams", "vertices", "degree")
 _MEASURES = ("cardinality", "selectivity", "restricted", "joined")
 FEATURES = (*_WORDS, *_COUNTS, *_MEASURES)
@@ -33,7 +33,7 @@ _NUMBERS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": lambda a, b: a >= b,
 }
 _NEAR = 2
-"""A query is like another one if it has between half and twice its answers."""
+"""Factor within which the number of answers of a similar query lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class FeatureCondition:
 
     @property
     def needs_data(self) -> bool:
-        """Whether the text of a query does not tell."""
+        """Whether the feature is measured on data."""
         return self.feature in _MEASURES
 
     def holds(self, found: Structure, values: RunFeatures | None) -> bool:
-        """Tell whether a query has the feature; `values` is there if the condition needs data.
+        """Tell whether a query fulfils the condition; `values` are given if it needs data.
 
-        Of what is not defined for a query nothing holds.
+        A condition on an undefined feature does not hold.
         """
         if isinstance(self.value, str):
             has = self.value in _words(self.feature, found)
@@ -94,7 +94,7 @@ def _number(feature: str, found: Structure, values: RunFeatures | None) -> float
 
 
 def read_conditions(text: str) -> tuple[FeatureCondition, ...]:
-    """Return the conditions of a text, which all have to hold; raise UsageError if it is none."""
+    """Return the conditions of a text, which must all hold; raise UsageError if it cannot be parsed."""
     return tuple(_condition(part) for part in text.split(","))
 
 
@@ -117,7 +117,7 @@ def _condition(text: str) -> FeatureCondition:
 
 
 def derive_conditions(found: Structure, values: RunFeatures | None) -> tuple[FeatureCondition, ...]:
-    """Return what makes a query like another one: its structure and, where it was measured, about as many answers."""
+    """Return conditions for queries similar to one: equal structure and, if measured, a similar number of answers."""
     conditions = [
         FeatureCondition("kind", "=", found.kind),
         FeatureCondition("shape", "=", found.shape),
@@ -135,13 +135,13 @@ def derive_conditions(found: Structure, values: RunFeatures | None) -> tuple[Fea
 def fulfil_all(
     conditions: Sequence[FeatureCondition], found: Structure, measure: Callable[[], RunFeatures] | None
 ) -> bool:
-    """Tell whether all conditions hold; data is measured only where the text of the query has passed."""
+    """Tell whether all conditions hold; data is measured only if the conditions on the text hold."""
     if not all(one.holds(found, None) for one in conditions if not one.needs_data):
         return False
     measured = [one for one in conditions if one.needs_data]
     if not measured:
         return True
     if measure is None:
-        raise UsageError(f"{measured[0].feature} is measured on data: give some")
+        raise UsageError(f"{measured[0].feature} is measured on data: provide data")
     values = measure()
     return all(one.holds(found, values) for one in measured)

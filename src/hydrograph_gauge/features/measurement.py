@@ -1,4 +1,7 @@
-"""Mean and deviation of what was measured: over the patterns of a query in a window, and over the windows of a run."""
+"""Measurement of a query's features on data, and their means over patterns and windows.
+
+A query is measured at each report over recorded streams, or once over static data if it has no windows.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ class MeanSelectivities:
 
 @dataclass(frozen=True, slots=True)
 class WindowFeatures:
-    """What a query is like over one graph: the content of its windows at one report, and the static data."""
+    """Features of a query over one graph: the content of its windows at one report, and the static data."""
 
     triples: int
     """The size of the graph."""
@@ -65,7 +68,7 @@ class WindowFeatures:
 
 @dataclass(frozen=True, slots=True)
 class RunSelectivity:
-    """A selectivity over a run: its mean over patterns and windows, and how it differs among both."""
+    """Selectivity over a run: its mean over patterns and windows, and its deviation over each."""
 
     mean: float
     deviation: float
@@ -76,7 +79,7 @@ class RunSelectivity:
 
 @dataclass(frozen=True, slots=True)
 class RunFeatures:
-    """What a query is like over the windows of a run; selectivities are None where they are not defined."""
+    """Features of a query over the windows of a run; selectivities are None if they are undefined."""
 
     windows: int
     cardinality: float
@@ -109,7 +112,7 @@ def average_patterns(
 
 
 def average_windows(windows: Sequence[WindowFeatures]) -> RunFeatures:
-    """Return mean and deviation over the windows of a run, of which there is one at least."""
+    """Return mean and deviation over the windows of a run, which has at least one window."""
     known = [window.averages for window in windows if window.averages is not None]
 
     def over(of: Callable[[MeanSelectivities], Spread]) -> RunSelectivity | None:
@@ -172,7 +175,7 @@ def measure_windows(
 def _counting(
     query: ContinuousQuery, static: StaticData, profile: Profile
 ) -> Callable[[Instant | None, Sequence[Graph]], int]:
-    """Return what counts the solutions of one report."""
+    """Return a function that counts the solutions of one report."""
     query = replace(query, pattern=profile.of(query).reading(query.pattern))
 
     def count(t: Instant | None, inside: Sequence[Graph]) -> int:

@@ -1,4 +1,4 @@
-"""The features of a query for people and for programs: lines of text, and an object of JSON with every value."""
+"""Output of the features of a query: as lines of text, and as a JSON object with every value."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from hydrograph_gauge.features.structure import Structure
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
-    """What there is to show of a query; without data it has no windows."""
+    """Features of a query; without data it has no measured windows."""
 
     structure: Structure
     windows: tuple[tuple[Instant | None, WindowFeatures], ...] = ()
-    """What was measured at each report; the time is None for a query that has no windows."""
+    """Features at each report; the time is None for a query without windows."""
     patterns: tuple[str, ...] = ()
     """The patterns to which the values of a window belong."""
     undefined: str | None = None
-    """Why there are no selectivities."""
+    """The reason why selectivities are undefined."""
     units: tuple[tuple[str, ...], ...] = ()
-    """The patterns that count as one, where static ones that hang together do."""
+    """Groups of patterns that count once, if connected static patterns do."""
 
     @property
     def run(self) -> RunFeatures | None:
-        """The same over all windows, if there are any."""
+        """The features over all windows, if there are any."""
         return average_windows([value for _, value in self.windows]) if self.windows else None
 
 
 def format_term(term: PatternTerm) -> str:
-    """Return a term as queries show it."""
+    """Return a term in SPARQL syntax."""
     return f"?{term.name}" if isinstance(term, Variable) else term_text(term)
 
 
 def format_patterns(found: Conjunction) -> tuple[str, ...]:
-    """Return the patterns of a query as it has them, without prefixes."""
+    """Return the patterns of a query in SPARQL syntax, without prefixes."""
     return tuple(" ".join(map(format_term, (one.subject, one.predicate, one.object))) for one in found.patterns)
 
 
 def list_units(query: ContinuousQuery) -> tuple[tuple[str, ...], ...]:
-    """Return the patterns of a query that count as one when static ones that hang together do; none without any."""
+    """Return the groups of patterns that count once if connected static patterns do; empty if undefined."""
     if explain_undefined(query):
         return ()
     found = Conjunction.of(query)
@@ -110,7 +110,7 @@ def _by_pattern(
 
 
 def format_features(features: QueryFeatures, *, each: bool) -> list[str]:
-    """Return lines of text; every window with its patterns if `each` is said, or if there is only one."""
+    """Return lines of text, with every window and its patterns if `each` is set or there is only one window."""
     found = features.structure
     lines = [
         f"{found.kind}, {found.shape}: {_counted(found.patterns, 'pattern')}, {_counted(found.streams, 'stream')}",

@@ -1,7 +1,7 @@
-"""How much of the data the patterns of a query leave: Stream WatDiv's cardinality and its three selectivities.
+"""Selectivity of the patterns of a query: Stream WatDiv's result cardinality and its three selectivities.
 
-Defined for a basic graph pattern with filters (Aluc et al. 2014) over one graph: the content of a window and the static
-data together. Mappings are counted as sets, the cardinality of the result as a bag.
+They are defined for a basic graph pattern with filters (Aluc et al. 2014) over one graph: the content of a window and
+the static data together. Mappings are counted as sets, the cardinality of the result as a bag.
 """
 
 from __future__ import annotations
@@ -21,10 +21,16 @@ from hydrograph.algebra.nodes import (
     Graph,
     Group,
     Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
     Pattern,
     PatternTerm,
     Project,
+    Slice,
     TriplePattern,
+    Union,
+    Values,
     Window,
 )
 from hydrograph.algebra.queries import ContinuousQuery, Select
@@ -38,11 +44,11 @@ from hydrograph_gauge.oracle.dataset import Answer, Dataset, Row
 from hydrograph_gauge.oracle.window_store import load_dataset
 
 Ask: TypeAlias = Callable[[str], Answer]
-"""Answers plain SPARQL over a graph that it knows."""
+"""Function that evaluates plain SPARQL over a loaded graph."""
 
 
 class StaticUnit(StrEnum):
-    """What counts as one when static patterns are averaged: each pattern, or each connected component of them."""
+    """Unit of averages over static patterns: each pattern, or each connected component of them."""
 
     PATTERN = "pattern"
     COMPONENT = "component"
@@ -50,7 +56,7 @@ class StaticUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """The patterns and filters of a query, each pattern with whether it reads static data."""
+    """Patterns and filters of a query; `static` marks the patterns that read static data."""
 
     patterns: tuple[TriplePattern, ...]
     static: tuple[bool, ...]
@@ -62,12 +68,13 @@ class Conjunction:
         placed = list(list_patterns(query))
         found = [each.pattern for each in placed if isinstance(each.pattern, TriplePattern)]
         if len(found) != len(placed) or not found:
-            raise UnsupportedError("selectivities are defined for triple patterns, this query has paths or none")
+            reason = "the query uses property paths" if placed else "the query has no triple patterns"
+            raise UnsupportedError(f"selectivities not computed: {reason}")
         conditions = tuple(_filters(query.pattern))
         return cls(tuple(found), tuple(each.stream is None for each in placed), conditions)
 
     def units(self, unit: StaticUnit) -> list[list[int]]:
-        """Return the patterns, by number, that count as one when values are averaged."""
+        """Return the groups of patterns, by number, that count once in averages."""
         if unit is StaticUnit.PATTERN:
             return [[number] for number in range(len(self.patterns))]
         units: list[list[int]] = []
@@ -87,7 +94,7 @@ class Conjunction:
 
 
 def explain_undefined(query: ContinuousQuery) -> str | None:
-    """Return why a query has no selectivities, or None if it has."""
+    """Return the reason why selectivities of a query are undefined, or None if they are defined."""
     try:
         Conjunction.of(query)
     except UnsupportedError as error:
@@ -98,9 +105,9 @@ def explain_undefined(query: ContinuousQuery) -> str | None:
 def _filters(pattern: Pattern) -> list[Expression]:
     match pattern:
         case Filter(condition, inner):
-            # The patterns of EXISTS are none that a solution is joined of.
+            # The patterns of EXISTS are not joined into a solution.
             if has_exists(condition):
-                raise UnsupportedError("selectivities are defined for patterns with filters, this query has EXISTS")
+                raise UnsupportedError("selectivities not computed: the query uses EXISTS")
             return [*conjuncts(condition), *_filters(inner)]
         case Project(inner) | Distinct(inner) | Window(_, inner) | Graph(_, inner):
             return _filters(inner)
@@ -109,13 +116,31 @@ def _filters(pattern: Pattern) -> list[Expression]:
         case Bgp():
             return []
         case _:
-            name = type(pattern).__name__
-            raise UnsupportedError(f"selectivities are defined for patterns with filters, this query has {name}")
+            raise UnsupportedError(f"selectivities not computed: the query uses {_keyword(pattern)}")
+
+
+def _keyword(pattern: Pattern) -> str:
+    """Return the SPARQL keyword of an operator.
+
+    >>> _keyword(OrderBy(Bgp(()), ()))
+    'ORDER BY'
+    """
+    keywords: dict[type[Pattern], str] = {
+        Extend: "BIND or SELECT expressions",
+        Group: "aggregates",
+        LeftJoin: "OPTIONAL",
+        Minus: "MINUS",
+        OrderBy: "ORDER BY",
+        Slice: "LIMIT or OFFSET",
+        Union: "UNION",
+        Values: "VALUES",
+    }
+    return keywords.get(type(pattern), type(pattern).__name__.upper())
 
 
 @dataclass(frozen=True, slots=True)
 class Selectivities:
-    """The values for one graph: one for each pattern, and for each pattern and join vertex that it has."""
+    """Selectivities over one graph: for each pattern, and for each pattern and join vertex."""
 
     cardinality: int
     patterns: tuple[Fraction, ...]
@@ -127,14 +152,14 @@ class Selectivities:
 
 
 def count_solutions(found: Conjunction, ask: Ask) -> int:
-    """Return the number of solutions, as a bag, without having them all at once."""
+    """Return the number of solutions, as a bag, without holding them in memory."""
     ((number,),) = ask(_counting(found))
     assert isinstance(number, Literal)
     return int(number.lexical)
 
 
 def load_graph(graph: Triples) -> Ask:
-    """Return what answers plain SPARQL over a graph, which is loaded once."""
+    """Load a graph and return a function that evaluates plain SPARQL over it."""
     return load_dataset(Dataset(graph)).answer
 
 
@@ -173,7 +198,7 @@ def _variables(chosen: Sequence[TriplePattern]) -> tuple[Variable, ...]:
 
 
 def _text(chosen: list[TriplePattern], filters: Sequence[Expression], wanted: tuple[Variable, ...]) -> str:
-    """Return the query for the different solutions of some patterns, with the filters that they cover."""
+    """Return the query for the distinct solutions of some patterns, with the filters whose variables they bind."""
     # A query without variables still has a solution, or none.
     columns = wanted or (Variable("none"),)
     pattern = Distinct(Project(_covered(chosen, filters), columns))

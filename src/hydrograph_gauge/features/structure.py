@@ -1,4 +1,4 @@
-"""The structure of a query: patterns, join vertices with degrees and types, shape, and the classes of LSBench."""
+"""Structure of a query: patterns, join vertices with degrees and types, shape, and the classes of LSBench."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hydrograph.rdf.terms import Iri
 
 
 class QueryKind(StrEnum):
-    """Whether a query reads streams alone, or static data too."""
+    """Data that a query reads: streams only, streams and static data, or static data only."""
 
     PURE = "pure"
     HYBRID = "hybrid"
@@ -39,7 +39,7 @@ class QueryKind(StrEnum):
 
 
 class Shape(StrEnum):
-    """The shapes that Stream WatDiv's evaluation tells apart; a snowflake counts as a star."""
+    """Shapes of Stream WatDiv's evaluation; a snowflake counts as a star."""
 
     LINEAR = "linear"
     STAR = "star"
@@ -47,7 +47,7 @@ class Shape(StrEnum):
 
 
 class JoinType(StrEnum):
-    """How patterns meet in a join vertex: as subjects, as subject and object, as objects."""
+    """Roles in which a join vertex joins patterns: as subjects, as subject and object, as objects."""
 
     SS = "SS+"
     SO = "SO+"
@@ -73,7 +73,7 @@ class JoinVertex:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """All that the text of a query tells."""
+    """Features of a query that follow from its text alone."""
 
     kind: QueryKind
     patterns: int
@@ -117,7 +117,7 @@ def list_patterns(query: ContinuousQuery) -> Iterator[SourcedPattern]:
     """Return the triple patterns and paths of a query in the order of its text, with what they read."""
     query = named(query)
     streams = {window.name: window.stream for window in query.windows}
-    # Windows that feed the default graph are read by whatever stands outside of the others.
+    # Patterns outside all blocks read the window that feeds the default graph.
     default = next((window.stream for window in query.windows if window.name is None), None)
     yield from _patterns(query.pattern, default, streams)
 
@@ -152,7 +152,7 @@ def _existing(pattern: Pattern) -> Iterator[Exists]:
 
 
 def find_join_vertices(found: list[TriplePattern | PathPattern]) -> tuple[JoinVertex, ...]:
-    """Return the terms in which patterns meet, in the order in which they appear."""
+    """Return the terms that join patterns, in order of appearance."""
     subjects = Counter(pattern.subject for pattern in found)
     objects = Counter(pattern.object for pattern in found)
     degrees: dict[PatternTerm, int] = {}
@@ -176,7 +176,7 @@ def _types(as_subject: int, as_object: int) -> Iterator[JoinType]:
 
 
 def _classes(query: ContinuousQuery, *, has_join: bool, has_static: bool) -> Iterator[str]:
-    """Return the classes that LSBench tells apart."""
+    """Return the classes of a query that LSBench distinguishes."""
     nodes = list(subpatterns(query.pattern))
     tests = {
         "filter": any(isinstance(node, Filter) for node in nodes),

@@ -1,1 +1,1 @@
-"""The queries of the benchmarks as data: a folder for each set, with texts in every language that can say them."""
+"""Shipped query sets of the published benchmarks: a folder for each set, with texts in every supported language."""

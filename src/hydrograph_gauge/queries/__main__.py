@@ -1,4 +1,4 @@
-"""`python -m hydrograph_gauge.queries SET`: makes the texts of a set in other languages anew from its RSP-QL."""
+"""`python -m hydrograph_gauge.queries SET`: regenerate the texts of a set in other languages from its RSP-QL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydrograph_gauge.queries.query_sets import SETS, write_translations
 @click.command()
 @click.argument("name", type=click.Choice(SETS))
 def main(name: str) -> None:
-    """Make the texts in other languages of the set NAME."""
+    """Translate the queries of the set NAME from RSP-QL to all other languages."""
     write_translations(Path(__file__).parent / name)
 
 

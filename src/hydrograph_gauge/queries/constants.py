@@ -1,6 +1,7 @@
-"""Constants for the queries, chosen from a generated world so that there are answers.
+"""Constants of the queries, chosen from a generated world so that the queries have answers.
 
-Where a published one has answers, it is kept.
+A published constant is kept if the query has answers with it. The constants of WatDiv's templates are found by running
+a query with variables in place of its constants, and taking the most frequent values.
 """
 
 from __future__ import annotations
@@ -37,28 +38,28 @@ from hydrograph_gauge.worlds.sensors.static import WGS84
 from hydrograph_gauge.worlds.social.triples import FOAF, NAMES, SIOC
 
 LOOK = MINUTE
-"""So much of the stream is looked at, in event time."""
+"""Length of the part of the stream that is searched, in event time."""
 
 
 def find_commonest_constants(queries: Iterable[SetQuery], directory: Path, manifest: WorldManifest) -> dict[str, str]:
-    """Return for the constants of each query, which are IRIs, those with which it has the most answers.
+    """Return the IRIs with which each query has the most answers, by constant.
 
-    Where it has none with any, they are such as stand in their patterns at all.
+    If a query has no answers with any, each constant at least matches its own patterns.
     """
     found: dict[str, str] = {}
     for query in queries:
         if query.about.constants:
             values = next(filter(None, _choices(query, directory, manifest)), None)
             if values is None:
-                raise DataError(f"{directory}: nothing stands at the place of {', '.join(query.about.constants)}")
+                raise DataError(f"{directory}: no data matches the constants {', '.join(query.about.constants)}")
             found |= values
     return found
 
 
 def _choices(query: SetQuery, directory: Path, manifest: WorldManifest) -> Iterator[dict[str, str]]:
-    """Yield the commonest constants of the whole query, then of those patterns alone that have them.
+    """Yield the commonest constants of the whole query, then of the patterns that contain them.
 
-    Published ones stay where there are answers with them, and where there are none with any.
+    Published constants are kept if the query has answers with them, or no answers at all.
     """
     names, usual = query.about.constants, query.about.usual
     yield _commonest(query, names, directory, manifest, alone=False)
@@ -71,12 +72,13 @@ def _choices(query: SetQuery, directory: Path, manifest: WorldManifest) -> Itera
 def _commonest(
     query: SetQuery, names: tuple[str, ...], directory: Path, manifest: WorldManifest, *, alone: bool
 ) -> dict[str, str]:
-    stands = {name: f"urn:constant:{name}" for name in query.about.constants}
-    asked = Query(_opened(parse(query.text(stands)), stands, names, alone=alone), preset(DIALECTS[SOURCE].preset))
+    iris = {name: f"urn:constant:{name}" for name in query.about.constants}
+    opened = _open_constants(parse(query.text(iris)), iris, names, alone=alone)
     first = min(manifest.streams[name].first or 0 for name in query.about.streams)
     counted: Counter[tuple[str | None, ...]] = Counter()
     streams, static = locate_streams(query, directory), locate_static_graphs(directory)
-    with asked.over(streams, static, placement="local", until=first + LOOK) as run:
+    profile = preset(DIALECTS[SOURCE].preset)
+    with Query(opened, profile).over(streams, static, placement="local", until=first + LOOK) as run:
         for report in run.reports():
             counted.update(report.rows)
     return pick_commonest(counted, names, query.about.usual)
@@ -85,7 +87,7 @@ def _commonest(
 def pick_commonest(
     counted: Counter[tuple[str | None, ...]], names: tuple[str, ...], usual: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the commonest of the counted values, by name: of those with the usual ones, if there are any.
+    """Return the commonest values by name, preferring rows that have the usual ones.
 
     >>> found = Counter({("<urn:a>", "<urn:1>"): 5, ("<urn:b>", "<urn:2>"): 3, ("<urn:c>", "<urn:2>"): 1})
     >>> pick_commonest(found, ("X", "Y"), {"Y": "urn:2"})
@@ -98,9 +100,11 @@ def pick_commonest(
     return min(kept or values, key=lambda one: (-one[1], *one[0].values()), default=({}, 0))[0]
 
 
-def _opened(query: ContinuousQuery, stands: dict[str, str], names: tuple[str, ...], *, alone: bool) -> ContinuousQuery:
-    """Return the query with variables for what stands for its constants, and only those of `names` as columns."""
-    variables: dict[PatternTerm, Variable] = {Iri(stand): Variable(name) for name, stand in stands.items()}
+def _open_constants(
+    query: ContinuousQuery, iris: dict[str, str], names: tuple[str, ...], *, alone: bool
+) -> ContinuousQuery:
+    """Return the query with variables in place of the constants' IRIs, and with those of `names` as columns."""
+    variables: dict[PatternTerm, Variable] = {Iri(iri): Variable(name) for name, iri in iris.items()}
     columns = tuple(Variable(name) for name in names)
 
     def opened(node: Pattern) -> Pattern:
@@ -198,7 +202,7 @@ WHERE a.p = $latitude AND b.p = $longitude ORDER BY a.s LIMIT 1
 
 
 def choose_srbench_constants(directory: Path) -> dict[str, str]:
-    """Return where the first station stands; every station observes everything."""
+    """Return the location of the first station; every station observes everything."""
     manifest = _manifest(directory, "srbench")
     if manifest.static is None:
         raise DataError(f"{directory}: expected static data, got none: generate the world with --static")

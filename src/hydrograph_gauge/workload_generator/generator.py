@@ -1,4 +1,4 @@
-"""Templates and their instances, one try after the other: the same seed and wishes give the same ones, in order."""
+"""Generator of templates and their instances; the same seed and settings give the same sequence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hydrograph_gauge.worlds.shop.world import ShopSettings, build_population, l
 
 
 class WorkloadSettings(Settings):
-    """What a workload over the shop is to be."""
+    """Settings of a workload over the shop."""
 
     number: int = Field(default=100, ge=1, description="templates")
     instances: int = Field(default=1, ge=1, description="queries of each template")

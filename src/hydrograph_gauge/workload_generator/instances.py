@@ -1,4 +1,7 @@
-"""Instances of templates: placeholders become entities, filters get their bounds, the whole a query with windows."""
+"""Instances of templates, as continuous queries and as texts in every language.
+
+An instance has an entity for each placeholder and a bound for each filter.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A template with everything filled in."""
+    """Template with entities for its placeholders and bounds for its filters."""
 
     template: Template
     constants: Mapping[str, Iri]
@@ -152,7 +155,7 @@ def _pattern(made: Instance, part: TemplatePattern) -> TriplePattern:
 
 @dataclass(frozen=True, slots=True)
 class QueryTexts:
-    """A query in all languages that can say it, and why others can not."""
+    """Texts of a query in the languages that can express it, and the reasons of the others."""
 
     texts: Mapping[str, str]
     reasons: Mapping[str, str]
@@ -163,9 +166,9 @@ class QueryTexts:
 def print_query_texts(
     name: str, made: Instance, model: Model, window: TimeWindow, *, open_window: bool = False
 ) -> QueryTexts:
-    """Return the texts of an instance; those with an open window have `${WSIZE}` and `${WSLIDE}` for its lengths.
+    """Return the texts of an instance, with an open window if wanted: `${WSIZE}` and `${WSLIDE}` for its lengths.
 
-    `name` is a word: what the query is called where a language wants it registered.
+    `name` is the query's name in languages that register queries.
     """
     query = build_query(made, model, window)
     texts: dict[str, str] = {}

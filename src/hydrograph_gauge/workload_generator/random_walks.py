@@ -1,6 +1,11 @@
-"""A random walk over generated data: from a triple of a window on, over whatever hangs together with it.
+"""Random walks that give query templates: over the schema of the shop, or over its generated data.
 
-What was walked is a solution of the template, in that window; so a query made of it has an answer at least there.
+A walk over the schema follows Stream WatDiv's template generator, with one difference. The original has one variable
+for each type, even if it would have to be an album and a movie at once; here such a template gets a second variable, so
+that it can have answers. `faithful` keeps the one.
+
+A walk over data starts at a triple of a window and continues over connected triples. The walked triples are a solution
+of the template in that window, so the query has at least one answer.
 """
 
 from __future__ import annotations
@@ -62,7 +67,7 @@ class DataWalk:
                 if known not in walked and (wishes.duplicate_edges or way not in ways):
                     open_[way].append(known)
             if open_:
-                # First where to, then which one: else things with many triples would be all there is.
+                # First the predicate, then the triple: otherwise entities with many triples would dominate.
                 way = choices.pick("way", list(open_), step)
                 taken = choices.pick("which", open_[way], step)
                 walked.append(taken)
@@ -147,7 +152,7 @@ class _Walk:
         known = self.entities[name]
         if known.restriction and vertex.restriction not in ("", known.restriction):
             if self.faithful:
-                self.entities[name] = vertex  # from where the walk goes on
+                self.entities[name] = vertex  # the walk continues from this vertex
             return self.faithful
         self.entities[name] = max(known, vertex)
         return True
@@ -161,7 +166,7 @@ class _Walk:
             return name
         here, there = edge.ends[end], edge.ends[1 - end]
         known = self.current.get(there.type)
-        # From user to user, say, one goes on to somebody else; elsewhere everything of a type is one thing.
+        # An edge within a type, such as from user to user, leads to another entity; otherwise a type has one variable.
         if known is not None and here.type != there.type and not again and self.narrowed(known, there):
             return known
         return self.entity(there)

@@ -1,4 +1,4 @@
-"""A workload: generated queries that are as wanted, each in all languages, with a manifest of their features."""
+"""Search for generated queries with given features, and writer of the resulting workload with its manifest."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _triple(subject: Any, predicate: Any, object_: Any) -> Triple:
 
 @dataclass(frozen=True, slots=True)
 class SelectedTemplate:
-    """A template that is as wanted, with its queries."""
+    """Template whose queries all fulfil the conditions, with these queries."""
 
     number: int
     attempt: int
@@ -114,7 +114,7 @@ def search_templates(
 
 
 def _once(gauge: FeatureMeter | None, query: ContinuousQuery) -> Callable[[], RunFeatures] | None:
-    """Return what measures a query when it is asked first."""
+    """Return a function that measures a query on its first call."""
     if gauge is None:
         return None
     known: list[RunFeatures] = []
@@ -139,9 +139,9 @@ def write_workload(
     """Write the queries and their templates into the directory `target`, and the manifest last."""
     if target.exists():
         if not force:
-            raise UsageError(f"{target} exists: choose another name or say --force")
+            raise UsageError(f"{target} exists: choose another name or use --force")
         if not (target / MANIFEST).is_file():
-            raise UsageError(f"{target} is no workload: remove it yourself")
+            raise UsageError(f"{target} is not a workload: remove it yourself")
         shutil.rmtree(target)
     settings = generator.settings
     target.mkdir(parents=True)
@@ -171,7 +171,7 @@ def write_workload(
 
 
 def describe_query(made: Instance, found: Structure, values: RunFeatures | None, texts: QueryTexts) -> dict[str, Any]:
-    """Return what the manifest says about a query."""
+    """Return the manifest entry of a query."""
     known: dict[str, Any] = {
         "kind": found.kind,
         "patterns": found.patterns,

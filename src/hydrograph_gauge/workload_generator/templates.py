@@ -1,4 +1,9 @@
-"""A template: triple patterns over variables, some of which are placeholders that an instance fills with entities."""
+"""Query templates, and the schema graph whose vertices are the types of their variables.
+
+A template has triple patterns over variables; some variables are placeholders, which an instance fills with entities.
+The schema has entity types as vertices, and attributes and associations as edges. A restriction of the model, such as
+`Product@ProductCategory2`, is a vertex of its own, with the edges of its type too.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +123,7 @@ class Template:
         return tuple(end for end in ends if end not in self.placeholders)
 
     def uses(self, variable: str) -> int:
-        """Return in how many patterns a variable stands."""
+        """Return the number of patterns that contain a variable."""
         return sum(variable in part.ends for part in self.parts)
 
 
@@ -146,7 +151,7 @@ class RandomChoices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateOptions:
-    """What templates are to be like."""
+    """Options for the templates to generate."""
 
     patterns: int = 5
     """The most triple patterns of a template; each number up to it is equally likely."""
@@ -162,7 +167,7 @@ class TemplateOptions:
 
 
 def complete_template(template: Template, wishes: TemplateOptions, choices: RandomChoices) -> Template | None:
-    """Return the template with placeholders and conditions, or None if it is none that is wanted."""
+    """Return the template with placeholders and filters, or None if it does not meet the options."""
     entities = [name for name in _variables(template) if name in template.entities]
     if not template.streamed or len(entities) < wishes.placeholders:
         return None

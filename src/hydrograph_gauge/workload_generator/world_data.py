@@ -1,4 +1,4 @@
-"""A generated world as a walk reads it: triples of a window, triples around a thing, what stands at an end."""
+"""Access of random walks to a generated world: triples of a window, triples around an entity, ends of a predicate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hydrograph.rdf.terms import Iri, Literal
 from hydrograph_gauge.worlds.manifest import ManifestPart, WorldManifest
 
 _MOST = 10_000
-"""So many triples around a thing are looked at: those of the least ids, which are as good as random."""
+"""Limit of the triples around an entity: those with the smallest ids, which are effectively random."""
 
 
 class DataTriple(NamedTuple):
@@ -43,7 +43,7 @@ class WorldData:
             self.database.execute("CREATE VIEW static AS SELECT s, p, o, s_id, p_id, o_id FROM stream LIMIT 0")
         else:
             self.database.read_parquet(self._files(self.manifest.static)).create_view("static")
-        # A walk asks for the same things again and again.
+        # Walks repeat the same lookups.
         self.window = lru_cache(4)(self._window)
         self.around = lru_cache(4096)(self._around)
         self.at_end = lru_cache(256)(self._at_end)
@@ -85,7 +85,7 @@ class WorldData:
         return tuple(_known(*row, streamed=False) for row in self.database.execute(sql, [number, number]).fetchall())
 
     def _at_end(self, end: int, predicate: str, streamed: bool) -> tuple[Iri, ...]:  # noqa: FBT001
-        """Return the things that stand before (0) or behind (1) a predicate, in order."""
+        """Return the distinct subjects (0) or objects (1) of a predicate that are IRIs, in order."""
         column, view = "so"[end], "stream" if streamed else "static"
         sql = f"SELECT DISTINCT {column} FROM {view} WHERE p = ? ORDER BY {column}"
         found = (decode(row[0]) for row in self.database.execute(sql, [f"<{predicate}>"]).fetchall())

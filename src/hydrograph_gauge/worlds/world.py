@@ -28,8 +28,8 @@ _S = TypeVar("_S", bound=Settings)
 class ArrayEncoding:
     """Encoding of the rows of a file in Arrow arrays, for streams whose elements are single triples.
 
-    Both functions are serialised and sent to Spark tasks. Elements need no column `t`: a column that `encode` can compute
-    is better not shuffled.
+    Both functions are serialised and sent to Spark tasks. Elements need no column `t`: a column that `encode` can
+    compute is better not shuffled.
     """
 
     time: Column
@@ -53,7 +53,7 @@ class ElementLine:
 class StreamPlan:
     """Plan of one stream of a world.
 
-    `elements` has a row for each element (a graph with one timestamp; a single triple is one too). Rows are as narrow as
+    `elements` has a row for each element (a graph with one timestamp, or a single triple). Rows are as narrow as
     possible, because the writer shuffles them by time. `expand` then turns them into rows of the encoded schema
     (`EVENT_COLUMNS`) and must not shuffle. It must fill `t_next`; `writer.add_next_times` computes it for a world that
     cannot derive it.

@@ -42,8 +42,8 @@ _TEXTS = "SELECT DISTINCT {place} AS text FROM read_parquet({files}) WHERE {plac
 def check_id_collisions(parts: Sequence[Sequence[Path]], spill: Path) -> None:
     """Raise DataError if two terms in the files of a world have the same id.
 
-    Ids are hashes of the terms' texts: queries would treat two terms with one id as equal. DuckDB spills to the directory
-    `spill` when memory is short.
+    Ids are hashes of the terms' texts: queries would treat two terms with one id as equal. DuckDB spills to the
+    directory `spill` when memory is short.
     """
     given = [[str(file) for file in files] for files in parts if files]
     if not given:

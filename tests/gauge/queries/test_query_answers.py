@@ -65,7 +65,9 @@ def test_the_functional_experiments(asked: SetQuery) -> None:
     reports = compared(
         asked.text({}), {"http://ex.org/streams/test": locate_recorded_streams("functional")[stream]}, {}
     )
-    assert any(report.rows for report in reports) is (asked.name != "experiment2a"), "there nobody meets anybody"
+    assert any(report.rows for report in reports) is (asked.name != "experiment2a"), (
+        "in experiment 2a no two movers meet"
+    )
 
 
 def observation(station: int, observed: str, t: int, value: int) -> list[str]:
@@ -144,7 +146,7 @@ def worlds(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
 
 FULL = [(name, asked) for name in ("csrbench", "yabench", "srbench", "watdiv") for asked in read_query_set(name)]
 EMPTY = {f"watdiv-{asked.name}" for asked in read_query_set("watdiv") if asked.about.empty}
-"""Templates with so many conditions that nothing fulfils them at the least scale; the set says so, with figures."""
+"""Templates with so many conditions that nothing fulfils them at the smallest scale; the set gives the reason."""
 LOOK = {"watdiv": 5_000}
 """The shop's windows are large for the oracle: only the first ones are compared."""
 

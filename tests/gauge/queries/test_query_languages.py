@@ -24,7 +24,7 @@ END = START + SECONDS * SECOND
 FRIENDS = ((1, 2), (2, 3), (3, 4))
 
 
-def says(subject: str, predicate: str, object_: str) -> str:
+def triple_line(subject: str, predicate: str, object_: str) -> str:
     shown = object_ if object_.startswith('"') else f"<{object_}>"
     return f"<{subject}> <{predicate}> {shown} .\n"
 
@@ -34,40 +34,45 @@ def number(value: float) -> str:
 
 
 def position(subject: str, where: float) -> list[str]:
-    return [says(subject, f"{DBPPROP}latd", number(where)), says(subject, f"{DBPPROP}longd", number(where))]
+    return [
+        triple_line(subject, f"{DBPPROP}latd", number(where)),
+        triple_line(subject, f"{DBPPROP}longd", number(where)),
+    ]
 
 
 def static() -> list[str]:
     """Return who knows whom, where they live and what they read, and a group that user 2 founded."""
-    lines = [says(f"{USER}2", f"{SIOC}creator_of", f"{NAMES['group']}1")]
+    lines = [triple_line(f"{USER}2", f"{SIOC}creator_of", f"{NAMES['group']}1")]
     for one in range(1, 5):
-        lines.append(says(f"{USER}{one}", f"{SIOC}account_of", f"{PERSON}{one}"))
+        lines.append(triple_line(f"{USER}{one}", f"{SIOC}account_of", f"{PERSON}{one}"))
         lines += position(f"{PERSON}{one}", one)
-        lines += [says(f"{USER}{one}", f"{SIOC}subscriber_of", f"{NAMES['forum']}{other}") for other in range(1, 5)]
+        lines += [
+            triple_line(f"{USER}{one}", f"{SIOC}subscriber_of", f"{NAMES['forum']}{other}") for other in range(1, 5)
+        ]
     for one, other in FRIENDS:
-        lines += [says(f"{USER}{a}", f"{FOAF}knows", f"{USER}{b}") for a, b in ((one, other), (other, one))]
+        lines += [triple_line(f"{USER}{a}", f"{FOAF}knows", f"{USER}{b}") for a, b in ((one, other), (other, one))]
     return lines
 
 
 def streamed(second: int) -> dict[str, list[str]]:
-    """Return what happens in a second: somebody posts and shows a photo, others like both, and somebody moves."""
+    """Return the events of a second: a user posts and shows a photo, others like both, and a user moves."""
     author, liker = second % 4 + 1, (second + 1) % 4 + 1
     post, album, photo = f"{NAMES['post']}{second}", f"{NAMES['album']}{second}", f"{NAMES['photo']}{second}"
     fix = f"{NAMES['gps']}{second}"
     return {
         "posts": [
-            says(f"{USER}{author}", f"{SIOC}creator_of", post),
-            says(f"{NAMES['forum']}{author}", f"{SIOC}container_of", post),
-            says(post, f"{SIB}hashtag", f'"tag{second % 2}"'),
+            triple_line(f"{USER}{author}", f"{SIOC}creator_of", post),
+            triple_line(f"{NAMES['forum']}{author}", f"{SIOC}container_of", post),
+            triple_line(post, f"{SIB}hashtag", f'"tag{second % 2}"'),
         ],
-        "post_likes": [says(f"{USER}{one}", f"{SIB}like", post) for one in (liker, 3)],
+        "post_likes": [triple_line(f"{USER}{one}", f"{SIB}like", post) for one in (liker, 3)],
         "photos": [
-            says(album, f"{SIOC}container_of", photo),
-            says(photo, f"{SIB}usertag", f"{USER}{author}"),
+            triple_line(album, f"{SIOC}container_of", photo),
+            triple_line(photo, f"{SIB}usertag", f"{USER}{author}"),
             *position(photo, liker),
         ],
-        "photo_likes": [says(f"{USER}{one}", f"{SIB}like", photo) for one in (liker, 3)],
-        "gps": [says(f"{USER}{liker}", f"{SIB}trackedAt", fix), *position(fix, liker)],
+        "photo_likes": [triple_line(f"{USER}{one}", f"{SIB}like", photo) for one in (liker, 3)],
+        "gps": [triple_line(f"{USER}{liker}", f"{SIB}trackedAt", fix), *position(fix, liker)],
     }
 
 
@@ -86,7 +91,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(query: SetQuery, text: str, language: str, network: Path, *, founded: bool = False) -> list[Counter[object]]:
-    """Return the rows of each report; all texts are run with the habits of RSP-QL, so that they report alike."""
+    """Return the rows of each report; all texts are run with the profile of RSP-QL, so that they report alike."""
     streams = {STREAM_IRIS[name]: network / f"{name}.tnt" for name in query.about.streams}
     if language == "strider":
         (place,) = streams.values()

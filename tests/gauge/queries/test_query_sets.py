@@ -1,4 +1,4 @@
-"""Sets of queries: each text parses in its language and says what its description says."""
+"""Query sets: each text parses in its language and agrees with its description."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ every = pytest.mark.parametrize(("name", "query"), QUERIES, ids=IDS)
 
 
 def constants(query: SetQuery) -> dict[str, str]:
-    """Return something for each constant: an IRI where it stands in brackets, else a number."""
+    """Return a value for each constant: an IRI if the text has it in angle brackets, else a number."""
     text = query.texts["rspql"]
     return {name: f"urn:{name}" if f"<${{{name}}}>" in text else "0.5" for name in query.about.constants}
 
@@ -99,7 +99,7 @@ def test_a_query_has_the_features_it_is_said_to_have(name: str, query: SetQuery)
 
 @every
 def test_texts_in_other_languages_are_those_made_from_the_source(name: str, query: SetQuery) -> None:
-    """If this fails, `python -m hydrograph_gauge.queries NAME` makes them anew."""
+    """If this fails, `python -m hydrograph_gauge.queries NAME` regenerates them."""
     del name
     for language, text, reason in translate_query(query.name, query.texts["rspql"]):
         if text is None:

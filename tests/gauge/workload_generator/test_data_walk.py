@@ -108,7 +108,7 @@ def test_wanted_by_cardinality(world: Path, tmp_path: Path, capsys: pytest.Captu
 def test_a_walk_over_data_needs_a_shop(world: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs data"):
         read_settings(WorkloadSettings, None, {"walk": "data"})
-    with pytest.raises(DataError, match="it is no world"):
+    with pytest.raises(DataError, match="not a generated world"):
         WorldData(tmp_path)
     with pytest.raises(DataError, match="expected a world of the kind sensors, got shop"):
         choose_constants("csrbench", world)

@@ -1,4 +1,4 @@
-"""The bar of `hydrograph generate`: on a terminal it says what happens and asks Spark; elsewhere it keeps silent."""
+"""Progress bar of `hydrograph generate`: shows steps and Spark tasks on a terminal, and nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_file_sees_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def tasks() -> tuple[int, int]:
-        raise AssertionError("nobody looks")
+        raise AssertionError("not called without a terminal")
 
     with _progress(tasks) as step:
         step("static data")

@@ -88,7 +88,7 @@ def test_a_model_without_activities_gets_those_of_stream_watdiv() -> None:
         ("#association ex:A ex:b", "expected a line of a WatDiv model"),
         ("#association ex:A ex:b ex:C 2 1 1.5", "expected a number from 0 to 1"),
         ("#association ex:A no:b ex:C", "expected a name with one of the prefixes ex"),
-        ("#association ex:A ex:b ex:C", "which is no type of the model"),
+        ("#association ex:A ex:b ex:C", "which is not a type of the model"),
         ("#predicate ex:x string", "expected a line of a WatDiv model"),
         ("<type> ex:A 1", "expected </type> for"),
     ],

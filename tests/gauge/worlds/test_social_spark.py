@@ -233,7 +233,7 @@ def test_a_faithful_world_repeats_likes_and_is_the_same_at_any_partition_count(
 
 
 def faithful_places_and_subscriptions(world: Path, settings: SocialSettings) -> None:
-    """Somebody who reports k times sends k fixes each time, a day apart; users subscribe to their own forums alone."""
+    """A user who reports k times sends k fixes each time, a day apart; users subscribe to their own forums alone."""
     fixes = rows(
         world,
         """SELECT u.s, u.t, w.o FROM gps u JOIN gps w ON w.s = u.o AND w.p = $place WHERE u.p = $at ORDER BY ALL""",

@@ -1,4 +1,4 @@
-"""The writer: the same rows at any partition count, readable by the engine, with a manifest that says what is there."""
+"""Writer of worlds: the same rows at any partition count, readable by the engine, with a correct manifest."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_world_is_written_the_same_at_any_partition_count(
         later = [other["t"] for other in events[at + 1 :] if (other["s"], other["o"]) == (row["s"], row["o"])]
         assert row["t_next"] == (later[0] if later else None)
 
-    # What is written says of every term what reading its text says.
+    # The written columns of every term equal those encoded from its text.
     text = open_stream(str(tmp_path / "2" / "throws.tnt"), name="urn:throws")
     columns = ("t", "s", "p", "o", "s_id", "p_id", "o_id", "o_kind", "o_num", "o_dec")
     read = [tuple(row[name] for name in columns) for row in events_as_arrow(text).read_all().to_pylist()]
@@ -148,7 +148,7 @@ def test_only_a_world_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="exists"):
         writer._make_way(tmp_path, force=False)
-    with pytest.raises(UsageError, match="no generated world"):
+    with pytest.raises(UsageError, match="not a generated world"):
         writer._make_way(tmp_path, force=True)
 
 
@@ -179,7 +179,7 @@ def test_a_file_of_the_settings_that_is_not_there_is_named(tmp_path: Path) -> No
 
 
 def test_a_directory_without_manifest_is_no_world(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="was not finished"):
+    with pytest.raises(DataError, match="generation did not finish"):
         WorldManifest.read(tmp_path)
 
 

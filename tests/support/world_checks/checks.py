@@ -1,4 +1,4 @@
-"""What a check of a world says, and what several of them need: generating aside, measured, at any partition count."""
+"""Checks of worlds: the result type, and checks that several worlds share (partition counts, cost, memory)."""
 
 from __future__ import annotations
 

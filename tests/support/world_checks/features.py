@@ -1,4 +1,4 @@
-"""The worked examples of the Stream WatDiv thesis: what `hydrograph features` says of them, to the last fraction."""
+"""Checks of `hydrograph features` against the worked examples of the Stream WatDiv thesis, as exact fractions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHERE { WINDOW :w { ?a :t1 ?b . ?c :t4 ?e } ?b :t2 ?c . ?c :t3 ?d . ?e :t5 ?f . 
 
 
 def check(spark: SparkSession) -> Iterator[Check]:
-    """Yield the comparison of figures 2.1, 2.2 to 2.6 and 3.1 with what the command says; `spark` is not used."""
+    """Yield the comparison of figures 2.1, 2.2 to 2.6 and 3.1 with the command's output; `spark` is not used."""
     del spark
     with tempfile.TemporaryDirectory(prefix="hydrograph-worlds-") as directory:
         yield tree(said(Path(directory), _plain(_TREE)))

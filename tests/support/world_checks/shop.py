@@ -85,7 +85,7 @@ def count(spark: SparkSession, static: int, stream: int, seed: int) -> Counted:
 
     people = build_population(spark, ShopSettings(static=static, stream=stream, seed=seed))
     nothing = F.lit(None).cast("bigint")
-    made = make_activities(people).withColumns({"again": nothing, "anew": nothing})
+    made = make_activities(people).withColumns({"next_link": nothing, "next_entity": nothing})
     owners = [
         people.row_of(one).code for activity in people.model.activities for one in find_associations(people, activity)
     ]
@@ -138,7 +138,7 @@ def growth(small: Measured, large: Measured) -> Iterator[Check]:
 
 
 MEMORY = "1g"
-"""So little that Java has to collect what tasks leave: with more it takes what it may, and says nothing of them."""
+"""Little enough that Java must collect garbage; with more memory its usage would not show what tasks hold."""
 RATE = 250_000
 CORES = 2
 

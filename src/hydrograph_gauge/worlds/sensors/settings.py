@@ -1,4 +1,4 @@
-"""The settings of the world `sensors`."""
+"""Settings of the world `sensors`, and the properties that stations observe: those of LinkedSensorData."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST_ROUNDS = 2**31
 
 
 def _names(value: object) -> object:
-    """Return names that stand in one text with commas, or in several."""
+    """Return names from one comma-separated text, or from several."""
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list | tuple):
         return value
@@ -56,7 +56,7 @@ def _names(value: object) -> object:
 
 
 class SensorSettings(Settings):
-    """What gen(s, i, d, r, n) takes, and what was added to it; r is the seed."""
+    """Parameters of YABench's gen(s, i, d, r, n), where r is the seed, and our additions."""
 
     generator: str = Field(default="SG1", description="n: how times and values are made")
     stations: int = Field(default=10, ge=1, description="s: the number of stations")

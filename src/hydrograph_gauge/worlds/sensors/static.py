@@ -1,7 +1,7 @@
-"""Static data for the queries of SRBench: stations and where they stand, places, airports, storms, heritage sites.
+"""Static data for the queries of SRBench: stations and their locations, places, airports, storms, heritage sites.
 
-Stations stand near places in groups; places lie in states, states in the country; some places are shores of Florida,
-each has an airport. Storms have wind speeds and damages, some places are heritage sites known under a second name.
+Groups of stations are near places; places are in states, and states in the country. Some places are shores of Florida,
+and each has an airport. Storms have wind speeds and damages. Some places are heritage sites with a second name.
 """
 
 from __future__ import annotations

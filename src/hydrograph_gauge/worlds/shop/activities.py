@@ -28,13 +28,13 @@ NO_OWNER = -1
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When the triple with number i happens: `start` + floor(floor(i / batch) * interval / per), in ms."""
+    """Event times: triple number i happens at `start` + floor(floor(i / batch) * interval / per), in ms."""
 
     batch: int
     interval: int
     start: int = 0
     per: int = 1
-    """So many batches lie in `interval`; above 1 where the time between two is no whole number of ms."""
+    """Number of batches in `interval`; above 1 if the time between two batches is not a whole number of ms."""
 
     def column(self, i: Column) -> Column:
         """Return the time of each row."""
@@ -54,18 +54,18 @@ class Timing:
 
 
 def _quotient(number: Column, by: int) -> Column:
-    """Return the whole part of a quotient."""
+    """Return the integer quotient."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if by == 1:
         return number
-    # A quotient of doubles is exact enough below 2**53 only for numbers that divide; the remainder makes it whole.
+    # Division of doubles is exact below 2**53 only without remainder, so the remainder is subtracted first.
     divisor = F.lit(by).cast("bigint")
     return ((number - number % divisor) / divisor).cast("bigint")
 
 
 def find_associations(population: Population, activity: Activity) -> list[Association]:
-    """Return the associations that an activity is made of."""
+    """Return the associations whose links make an activity."""
     return [one for one in population.model.associations if one.predicate == activity.predicate]
 
 
@@ -100,7 +100,7 @@ def make_activity_links(population: Population, activity: Activity, association:
 
 
 def _once(population: Population, activity: Activity, owners: list[DataFrame]) -> DataFrame:
-    """Return an activity for each entity; a later run takes it from the owner it had."""
+    """Return one activity for each entity; its owner is the one of the latest run."""
     from pyspark.sql import functions as F  # noqa: N812
 
     assert activity.entity is not None
@@ -114,17 +114,16 @@ def _once(population: Population, activity: Activity, owners: list[DataFrame]) -
     n = population.count(activity.entity)
     entities = population.session.range(0, n, 1, task_count(n, 1_000_000)).select(F.col("id").alias("e"))
     key = population.draws.bits(f"{activity.name} order").column(F.col("e"))
-    nobody = F.lit(NO_OWNER).cast("bigint")
+    no_owner = F.lit(NO_OWNER).cast("bigint")
     return entities.join(owner.drop("key"), "e", "left").select(
-        key.alias("key"), F.coalesce("a", nobody).alias("a"), "e"
+        key.alias("key"), F.coalesce("a", no_owner).alias("a"), "e"
     )
 
 
 def _with_its_purchase(population: Population, kind: int, once: dict[int, DataFrame]) -> DataFrame | None:
-    """Return an activity with the keys of another kind, where that links the same two: a review follows the purchase.
+    """Return the reviews with the keys of the purchases of the same product by the same user, if the model has both.
 
-    The review of a product by a user happens together with the purchase of the product by that user: the owner of one
-    is what the other is linked to.
+    So a review comes together with its purchase: the owner of one activity is the linked entity of the other.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -170,9 +169,9 @@ def _sized(population: Population, activity: Activity, kind: int, rows: DataFram
 
 
 def number_activities(population: Population, about: float, *, by_activity: bool = False) -> NumberedRows:
-    """Return the activities with their numbers `i` in the order of their keys, and how many triples there are.
+    """Return the activities with their numbers `i` in the order of their keys, and the number of triples.
 
-    Numbers count triples, or activities if `by_activity`; `about` so many triples are expected.
+    Numbers count triples, or activities if `by_activity`; `about` is the expected number of triples.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -185,10 +184,10 @@ def number_activities(population: Population, about: float, *, by_activity: bool
 
 
 def add_successors(rows: DataFrame, population: Population, parts: int) -> DataFrame:
-    """Return `rows` with `again` and `anew`, found among all rows of a group at once in Arrow arrays.
+    """Return `rows` with `next_link` and `next_entity`, computed for all rows of a group in Arrow arrays.
 
-    `again` is the number of the next activity with the same owner and entity (subject and object), `anew` of the next
-    one with the same entity; null where there is none.
+    `next_link` is the number of the next activity with the same owner and entity (subject and object), `next_entity` of
+    the next one with the same entity; null if there is none.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -196,28 +195,28 @@ def add_successors(rows: DataFrame, population: Population, parts: int) -> DataF
 
     def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for kind, a, e, i in _columns(batches, "kind", "a", "e", "i"):
-            again = find_successors(i, kind, e, a)
-            anew = again
-            # A link has no entity that could come anew with another owner.
+            next_link = find_successors(i, kind, e, a)
+            next_entity = next_link
+            # A link has no entity that could recur with another owner.
             some = np.flatnonzero(np.isin(kind, entities))
             if len(some):
                 places = np.arange(len(kind), dtype=np.int64)
                 places[some] = len(kind) + np.arange(len(some))
-                both = pa.concat_arrays([again, find_successors(i[some], kind[some], e[some])])
-                anew = both.take(pa.array(places))
-            arrays = [*map(pa.array, (kind, a, e, i)), again, anew]
-            yield pa.record_batch(arrays, ["kind", "a", "e", "i", "again", "anew"])
+                both = pa.concat_arrays([next_link, find_successors(i[some], kind[some], e[some])])
+                next_entity = both.take(pa.array(places))
+            arrays = [*map(pa.array, (kind, a, e, i)), next_link, next_entity]
+            yield pa.record_batch(arrays, ["kind", "a", "e", "i", "next_link", "next_entity"])
 
-    # All rows of a group meet in one task; equal links are one, and so are all activities of an entity.
+    # All rows of a group must be in one task: equal links, and all activities of an entity.
     owner = F.when(F.col("kind").isin(*entities), F.lit(0)).otherwise(F.col("a"))
     spread = rows.repartition(parts, "kind", "e", owner)
-    return spread.mapInArrow(follow, "kind int, a bigint, e bigint, i bigint, again bigint, anew bigint")
+    return spread.mapInArrow(follow, "kind int, a bigint, e bigint, i bigint, next_link bigint, next_entity bigint")
 
 
 def make_link_triples(rows: DataFrame, codes: Sequence[int], parts: int) -> DataFrame:
-    """Return activities that are links as triples: `seq`, `code` (by kinds), `s`, `o`, and `next`.
+    """Return activities that are single links as triples: `seq`, `code` (by kind), `s`, `o`, and `next`.
 
-    `next` is the number of the next activity with the same subject and object; null where there is none.
+    `next` is the number of the next activity with the same subject and object; null if there is none.
     """
     known = np.array(codes, np.int32)
 
@@ -231,7 +230,7 @@ def make_link_triples(rows: DataFrame, codes: Sequence[int], parts: int) -> Data
 
 
 def _columns(batches: Iterator[pa.RecordBatch], *names: str) -> Iterator[list[NumberArray]]:
-    """Yield the columns of all batches once, if there are any."""
+    """Yield the columns of all batches together, unless there are none."""
     given = list(batches)
     if given:
         table = pa.Table.from_batches(given)

@@ -1,7 +1,15 @@
-"""Narrow rows (seq, next, code, s, o) of a stream as triples of the encoded schema, in Arrow arrays.
+"""Encoding of narrow rows as triples of the encoded schema, in Spark columns and in Arrow arrays.
 
-What `triples.py` does row by row in Spark's columns is done here for the different terms among many rows: a term has
-its text made, and hashed, once. Both make the same triples.
+A narrow row has the code of a row of the model and the numbers of subject and object. Texts are built last, after all
+shuffling and sorting. `encode_rows` does so in Spark columns, for static data and activities. The rows of the model
+differ in numbers only (hash bases, bounds, prefixes), so one expression with tables of these numbers serves all rows; a
+choice among sixty expressions would be a method too long for Java to compile.
+
+`TripleEncoder` does the same in Arrow arrays, for single triples of the stream: the text of a term is built and hashed
+once for many rows. Both give the same triples.
+
+>>> make_words()[:5], make_names()[:4]
+(('ba', 'be', 'bi', 'bo', 'bu'), ('Baba', 'Babe', 'Babi', 'Babo'))
 """
 
 from __future__ import annotations
@@ -34,6 +42,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+_NUMBER = 40
+"""Bits of an entity's number in the key of a term; the higher bits hold its type, or the code of the model row."""
+_MAX_SPARSITY = 4
+"""Width of the range of keys, for each key, up to which a lookup table beats sorting."""
+_SEQ = 44
+"""Bits of a triple's number in the sort key of rows."""
+_DECIMAL = EVENTS.field("o_dec").type
 _CONSONANTS = "bcdfghjklmnprstvwz"
 _VOWELS = "aeiou"
 _WORDS = 1_024
@@ -46,14 +61,14 @@ def _syllables() -> list[str]:
 
 @lru_cache(1)
 def make_words() -> tuple[str, ...]:
-    """Return 1,024 different words, short ones first."""
+    """Return 1,024 distinct words made of syllables, short ones first."""
     one = _syllables()
     return tuple([*one, *map("".join, product(one, one))][:_WORDS])
 
 
 @lru_cache(1)
 def make_names() -> tuple[str, ...]:
-    """Return 256 different names."""
+    """Return 256 distinct names made of syllables."""
     two = map("".join, product(_syllables(), _syllables()))
     return tuple(name.capitalize() for name, _ in zip(two, range(_NAMES), strict=False))
 
@@ -62,7 +77,7 @@ MORE_WORDS = 24
 
 
 class ObjectClass(IntEnum):
-    """How the text of an object is made."""
+    """Kind of an object: a link to an entity, or a literal by datatype."""
 
     LINK = 0
     INTEGER = 1
@@ -83,7 +98,7 @@ def encode_rows(population: Population, rows: DataFrame, *kept: str) -> DataFram
     """Return the triples of rows `code`, `s` and `o`, with the columns `kept`, in the encoded schema."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    # Other names than those of the result: Spark might read a column that it is about to make.
+    # Names that differ from those of the result, so that Spark cannot confuse input and output columns.
     rows = rows.select(*kept, "code", F.col("s").alias("subject"), F.col("o").alias("object"))
     code, subject, object_ = F.col("code"), F.col("subject"), F.col("object")
     all_ = population.rows
@@ -113,7 +128,7 @@ def encode_rows(population: Population, rows: DataFrame, *kept: str) -> DataFram
 
 
 def _value(population: Population, attributes: list[Attribute], code: Column, subject: Column) -> Column:
-    """Return the number of an integer, or the day of a date."""
+    """Return the value of an integer, or the day number of a date."""
     from pyspark.sql import functions as F  # noqa: N812
 
     uniform = _uniform(population, "value", code)
@@ -151,7 +166,7 @@ def _name(population: Population, code: Column, subject: Column) -> Column:
 
 
 def _uniform(population: Population, purpose: str, code: Column) -> Uniform:
-    """Return a draw for a purpose of each row's own."""
+    """Return a uniform draw with a base of its own for each row of the model."""
     from pyspark.sql import functions as F  # noqa: N812
 
     bases = [base_of(population, purpose, row) for row in population.rows]
@@ -159,7 +174,7 @@ def _uniform(population: Population, purpose: str, code: Column) -> Uniform:
 
 
 def base_of(population: Population, purpose: str, row: ModelRow) -> int:
-    """Return the base of the draws of a row for a purpose."""
+    """Return the base of the draws of a model row for a purpose."""
     base = population.draws.bits(f"{row.code} {purpose}").base
     assert isinstance(base, int)
     return base
@@ -171,7 +186,7 @@ def predicate_text(row: ModelRow) -> str:
 
 
 def class_of(row: ModelRow) -> int:
-    """Return how the text of a row's object is made."""
+    """Return the `ObjectClass` of a row's object."""
     return int(ObjectClass.LINK if row.attribute is None else _CLASSES[row.attribute.kind])
 
 
@@ -188,7 +203,7 @@ def _object_prefix(row: ModelRow) -> str:
 
 
 def suffix_of(population: Population, row: ModelRow) -> str:
-    """Return what follows the number: an IRI ends, a literal too; the original gives no datatypes."""
+    """Return the end of the object's text: `>` of an IRI, or the datatype of a literal, which the original omits."""
     if row.attribute is None:
         return ">"
     datatypes = {LiteralKind.INTEGER: XSD_INTEGER, LiteralKind.DATE: XSD_DATE}
@@ -197,7 +212,7 @@ def suffix_of(population: Population, row: ModelRow) -> str:
 
 
 def join_numbers(before: pa.Array | str, numbers: NumberArray, after: str) -> pa.Array:
-    """Return texts: what stands before, the number, what stands after.
+    """Return one text for each number: `before`, the number, `after`.
 
     >>> join_numbers("<urn:", np.array([7, -8]), ">").to_pylist()
     ['<urn:7>', '<urn:-8>']
@@ -205,23 +220,14 @@ def join_numbers(before: pa.Array | str, numbers: NumberArray, after: str) -> pa
     return pc.binary_join_element_wise(before, pa.array(numbers).cast(pa.string()), after, "")
 
 
-_NUMBER = 40
-"""Bits of an entity's number in what stands for a term; above them is the number of its type, or of the model's row."""
-_MAX_SPARSITY = 4
-"""Width of the range of keys, for each key, up to which a lookup table beats sorting."""
-_SEQ = 44
-"""Bits of a triple's number in what rows are sorted by."""
-_DECIMAL = EVENTS.field("o_dec").type
-
-
 @dataclass(frozen=True)
 class ModelTables:
-    """What the rows of a model differ in, by their codes: plain numbers and texts, to be sent to tasks."""
+    """Properties of the model rows by code: plain numbers and texts, which are sent to Spark tasks."""
 
     types: tuple[str, ...]
-    """How the IRIs of entities begin."""
+    """IRI prefixes of the entities of each type."""
     subjects: NumberArray
-    """Which of `types` a subject is of."""
+    """Index in `types` of the subject."""
     objects: NumberArray
     predicates: tuple[str, ...]
     classes: NumberArray
@@ -230,14 +236,14 @@ class ModelTables:
     widths: NumberArray
     normal: NumberArray
     suffixes: dict[int, str]
-    """How literals end, by class."""
+    """Ends of literals, by class."""
     bases: dict[str, NumberArray]
     """The bases of draws, by purpose."""
     ranks: NumberArray
-    """The ranks of the ids of predicates among all."""
+    """Ranks of the predicates by id."""
     timing: Timing
     ambiguous: bool
-    """Whether entities of two types may have the same IRI, because one type's name is another's with a number."""
+    """Whether entities of two types may share an IRI, because one type's name is another's followed by digits."""
     faithful: bool
 
 
@@ -271,20 +277,20 @@ def build_tables(population: Population, timing: Timing) -> ModelTables:
 
 
 class TripleEncoder:
-    """Makes narrow rows `seq`, `next`, `code`, `s` and `o` rows of the encoded schema, their texts in dictionaries."""
+    """Encoder of narrow rows `seq`, `next`, `code`, `s` and `o`; texts are dictionary-encoded."""
 
     def __init__(self, known: ModelTables) -> None:
         """Prepare to encode rows of a model."""
         self.known = known
 
     def order(self, rows: pa.Table) -> NumberArray:
-        """Return the order of rows in a file: by the id of the predicate, then in time."""
+        """Return the sort order of the rows of a file: by predicate id, then by time."""
         code, seq = rows["code"].to_numpy(), rows["seq"].to_numpy()
         order: NumberArray = np.argsort(self.known.ranks[code] << _SEQ | seq)
         return order
 
     def __call__(self, rows: pa.Table) -> pa.Table:
-        """Return rows in their order."""
+        """Return the encoded rows in the given order."""
         known = self.known
         code, subject, object_ = (rows[name].to_numpy() for name in ("code", "s", "o"))
         s, p, o = (_Terms(len(code)) for _ in "spo")
@@ -314,7 +320,7 @@ class TripleEncoder:
                     o.add(some, keys, lambda keys: pa.array([f'"{make_names()[one]}"' for one in keys.tolist()]))
         numeric = (classes == ObjectClass.INTEGER) & (not known.faithful)
         number = pa.array(values, mask=~numeric) if numeric.any() else pa.nulls(len(code), pa.int64())
-        # Rows of the model may have the same predicate, and drawn words may be the same; numbers and days never are.
+        # Model rows may share a predicate, and drawn words may be equal; numbers and days are distinct already.
         drawn = bool(np.isin(classes, (ObjectClass.STRING, ObjectClass.NAME)).any())
         again = {"s": known.ambiguous, "p": True, "o": known.ambiguous or drawn}
         terms = {name: column.dictionary(again=again[name]) for name, column in (("s", s), ("p", p), ("o", o))}
@@ -342,7 +348,7 @@ class TripleEncoder:
 
 
 class _Terms:
-    """A column of terms: texts, and which of them each row has."""
+    """Column of terms under construction: distinct texts, and the index of each row's text."""
 
     def __init__(self, rows: int) -> None:
         self.places = np.zeros(rows, np.int32)
@@ -350,14 +356,14 @@ class _Terms:
         self.size = 0
 
     def add(self, some: NumberArray | slice, keys: NumberArray, make: Callable[[NumberArray], pa.Array]) -> None:
-        """Give `some` rows the terms that `keys` stand for; two keys may stand for the same one."""
+        """Assign the terms of `keys` to some rows; two keys may denote the same term."""
         distinct, positions = factorize(keys)
         self.places[some] = self.size + positions
         self.texts.append(make(distinct))
         self.size += len(distinct)
 
     def dictionary(self, *, again: bool) -> pa.DictionaryArray:
-        """Return the terms of all rows; each text is in the dictionary once, also where keys gave it `again`."""
+        """Return the terms of all rows; `again` deduplicates texts that several keys denote."""
         texts, places = pa.concat_arrays(self.texts), self.places
         if again:
             once = texts.dictionary_encode()
@@ -370,7 +376,7 @@ def _ids(terms: pa.DictionaryArray) -> pa.Array:
 
 
 def _values(known: ModelTables, code: NumberArray, subject: NumberArray) -> NumberArray:
-    """Return the numbers of integers, or the days of dates."""
+    """Return the values of integers, or the day numbers of dates."""
     even, width = draw_uniform_array(known.bases["value"][code], subject), known.widths[code]
     drawn = np.floor(even * width + 0.5) if known.faithful else np.floor(even * (width + 1.0))
     bent = known.normal[code]
@@ -385,7 +391,7 @@ def _days(days: NumberArray, after: str) -> pa.Array:
 
 
 def _texts(known: ModelTables, keys: NumberArray) -> pa.Array:
-    """Return one to twenty-five words for each."""
+    """Return strings of one to twenty-five words."""
     code, subject = keys >> _NUMBER, keys & ((1 << _NUMBER) - 1)
     sizes = (
         np.floor(draw_uniform_array(known.bases["length"][code], subject) * float(MORE_WORDS + 1)).astype(np.int64) + 1

@@ -1,4 +1,4 @@
-"""What a model promises: the expected number of triples of each of its rows, computed without generating anything."""
+"""Expected numbers of triples for each row of a model, computed without generating data."""
 
 from __future__ import annotations
 

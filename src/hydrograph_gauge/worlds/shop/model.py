@@ -1,8 +1,8 @@
-"""A data model in WatDiv's syntax: entity types, groups of attributes, associations, and what of them is streamed.
+"""Data model in WatDiv's syntax: entity types, groups of attributes, associations, and streamed activities.
 
 The lines are `#namespace`, `<type>` (`<type*>`: does not scale) with `<pgroup>` and `#predicate` inside, and
-`#association`. One kind of line is ours: `#activity` says what is streamed, and stands in for Stream WatDiv's own six
-activities where a model has none.
+`#association`. Lines `#activity` are an extension: they define what is streamed. A model without them streams those of
+Stream WatDiv's six activities that it has the types for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hydrograph.rdf.vocab import RDF_TYPE
 
 
 class Distribution(Enum):
-    """How a place among n is drawn."""
+    """Distribution of an index below n."""
 
     UNIFORM = "uniform"
     NORMAL = "normal"
@@ -27,7 +27,7 @@ class Distribution(Enum):
 
 
 class LiteralKind(Enum):
-    """What an attribute holds."""
+    """Kind of an attribute's values."""
 
     INTEGER = "integer"
     STRING = "string"
@@ -36,7 +36,7 @@ class LiteralKind(Enum):
 
 
 class ActivityMode(Enum):
-    """When an entity that is streamed makes an activity."""
+    """Condition under which a streamed entity makes an activity."""
 
     REQUIRED = "required"  # once, if the owner association reached it
     OPTIONAL = "optional"  # once, with its owner if it has one
@@ -92,13 +92,13 @@ class Association:
 
     @property
     def restricted(self) -> bool:
-        """Whether it waits until all types are known."""
+        """Whether it depends on the types of its subjects or objects."""
         return self.subject_restriction is not None or self.object_restriction is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Something that happens in the stream: a link on its own, or an entity with all its triples."""
+    """Event of the stream: a single link, or an entity with all its triples."""
 
     name: str
     predicate: str
@@ -115,7 +115,7 @@ class Model:
     associations: tuple[Association, ...]
     activities: tuple[Activity, ...] = field(default=())
     prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """The names of the namespaces, for whoever writes the IRIs."""
+    """Prefixes of the namespaces, for printing IRIs."""
 
     def type(self, name: str) -> EntityType:
         """Return the entity type `name`."""
@@ -130,11 +130,11 @@ ACTIVITIES = (
     "#activity purchase wsdbm:makesPurchase wsdbm:Purchase optional",
     "#activity review rev:hasReview wsdbm:Review required",
 )
-"""What Stream WatDiv streams; of a model without `#activity` lines those that it can have."""
+"""Activities of Stream WatDiv; a model without `#activity` lines has those that its types allow."""
 
 _INTEGER_RANGE = (0, 65_535)
 _LAST_DAY = (date(2014, 12, 31) - date(1970, 1, 1)).days
-"""The end of dates without a range: a fixed day, because a world must not depend on the day it is made."""
+"""Last day of dates without a range: fixed, because a world must not depend on the day of its generation."""
 _CARDINALITY = re.compile(r"([0-9]+)(?:\[(\w+)\])?")
 _T = TypeVar("_T", bound=Enum)
 
@@ -151,7 +151,7 @@ def read_model(text: str, name: str) -> Model:
 
 
 class _Reader:
-    """Reads line after line; what a line says is the method of its first word."""
+    """Line-by-line parser of a model."""
 
     def __init__(self, name: str) -> None:
         self.name, self.number = name, 0
@@ -201,7 +201,7 @@ class _Reader:
         for association in model.associations:
             for name in (association.subject, association.object):
                 if name not in self.types:
-                    raise DataError(f"{self.name}: an association names {name}, which is no type of the model")
+                    raise DataError(f"{self.name}: an association names {name}, which is not a type of the model")
             if association.exclusive and association.distribution is not Distribution.UNIFORM:
                 raise DataError(
                     f"{self.name}: {association.predicate} has the left cardinality 1, which needs the distribution "

@@ -1,7 +1,7 @@
-"""A global order without a global sort: random keys, running sums, and permutations that need no table.
+"""Global order without a global sort: random keys, prefix sums, and permutations that need no table.
 
-`number_rows` counts what lies before each row in the order of a random key: buckets are ranges of the key, and a row needs
-only the sum of the buckets before its own and the running sum inside it.
+`number_rows` counts the rows before each row in the order of a random key. Buckets are ranges of the key, so a row
+needs only the sum of the buckets before its own and the prefix sum inside it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.hashing import NumberArray
 from hydrograph_gauge.worlds.spark import constant_numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-Numbers: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[Any]]"
 
 _ROUNDS = 2
 _MOST_BITS = 16
@@ -29,7 +28,7 @@ _WORD = 64
 
 @dataclass(frozen=True, slots=True)
 class NumberedRows:
-    """Rows with their places, the sum over all, and what takes away the copy of the rows on disk."""
+    """Rows with their index `i`, the sum of all weights, and a function that releases the cached rows."""
 
     rows: DataFrame
     total: int
@@ -37,13 +36,13 @@ class NumberedRows:
 
 
 def number_rows(rows: DataFrame, weight: str, *ties: str, per_bucket: int, about: float) -> NumberedRows:
-    """Return `rows` with the column `i`, the sum of `weight` over all rows before it, and the sum over all.
+    """Return `rows` with the column `i`, the prefix sum of `weight` before each row, and the total.
 
-    The order is that of the column `key` (64 random bits), among equal keys that of `ties`. All columns are whole
-    numbers. `about` is what the sum is expected to be: it makes the buckets, and no difference to the result.
+    Rows are ordered by the column `key` (64 random bits), equal keys by `ties`. All columns are integers. `about` is
+    the expected total: it sets the number of buckets and does not affect the result.
 
-    Rows are made once: sorted, with the sums inside their buckets, they are kept on disk until the sums of all buckets
-    are known. A bucket is summed at once in Arrow arrays, which takes half the time of a window function.
+    Rows are computed once. Sorted, with the prefix sums inside their buckets, they are cached on disk until the sums of
+    all buckets are known. A bucket is summed in Arrow arrays, which takes half the time of a window function.
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as F  # noqa: N812
@@ -66,7 +65,7 @@ def number_rows(rows: DataFrame, weight: str, *ties: str, per_bucket: int, about
             (unsigned[order] >> np.uint64(_WORD - bits)).astype(np.int32) if bits else np.zeros(len(order), np.int32)
         )
         first = np.concatenate([[True], bucket[1:] != bucket[:-1]])
-        # Several buckets may share a task; each starts at nought.
+        # Several buckets may share a task; each starts at zero.
         base = np.repeat(running[first], np.diff(np.append(np.flatnonzero(first), len(order))))
         arrays = [*(pa.array(columns[name][order]) for name in names), pa.array(bucket), pa.array(running - base)]
         yield pa.record_batch(arrays, [*names, "bucket", "within"])
@@ -87,13 +86,13 @@ def _release(kept: DataFrame) -> None:
     kept.unpersist()
 
 
-def _order(keys: Numbers, ties: Sequence[Numbers]) -> Numbers:
-    """Return the order of `keys`, among equal ones that of `ties`: only these few are sorted by more than the key.
+def _order(keys: NumberArray, ties: Sequence[NumberArray]) -> NumberArray:
+    """Return the sort order by `keys`, equal keys by `ties`; only the few tied rows are sorted by several columns.
 
     >>> _order(np.array([7, 3, 7, 1]), [np.array([2, 0, 1, 0])]).tolist()
     [3, 1, 2, 0]
     """
-    order: Numbers = np.argsort(keys)
+    order: NumberArray = np.argsort(keys)
     ordered = keys[order]
     equal = ordered[1:] == ordered[:-1]
     tied = np.flatnonzero(np.append(equal, False) | np.insert(equal, 0, False))
@@ -103,8 +102,8 @@ def _order(keys: Numbers, ties: Sequence[Numbers]) -> Numbers:
     return order
 
 
-def find_successors(places: Numbers, *groups: Numbers) -> pa.Array:
-    """Return for each row the place of the next one with the same values of `groups`, null where there is none.
+def find_successors(places: NumberArray, *groups: NumberArray) -> pa.Array:
+    """Return for each row the position of the next one with the same values of `groups`, or null.
 
     >>> find_successors(np.array([10, 30, 20]), np.array([1, 1, 2]), np.array([5, 5, 5])).to_pylist()
     [30, None, None]
@@ -121,10 +120,10 @@ def find_successors(places: Numbers, *groups: Numbers) -> pa.Array:
     return pa.array(result, mask=~known)
 
 
-def _packed(columns: Sequence[Numbers]) -> Numbers | None:
-    """Return one number for each row, in the same order as all columns one after the other; None if 64 bits are few.
+def _packed(columns: Sequence[NumberArray]) -> NumberArray | None:
+    """Return one integer for each row that sorts like all columns together, or None if 64 bits do not suffice.
 
-    One number is sorted ten times as fast as several are.
+    Sorting one integer is ten times as fast as sorting by several columns.
     """
     if not len(columns[0]):
         return None
@@ -139,10 +138,10 @@ def _packed(columns: Sequence[Numbers]) -> Numbers | None:
 
 
 def permute(number: Column, n: int, draws: Draws, purpose: str, run: Column, runs: int) -> Column:
-    """Return a number below `n` permuted, in each of `runs` runs in another way.
+    """Return a pseudo-random permutation of the numbers below `n`, a different one in each of `runs` runs.
 
-    A linear congruence spreads, then two rounds of a swap-or-not shuffle, in which a number and its mirror image change
-    places or do not, hide that it is one.
+    A linear congruence spreads the numbers; two rounds of a swap-or-not shuffle, in which a number and its mirror image
+    may change places, hide the linearity.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -159,7 +158,7 @@ def permute(number: Column, n: int, draws: Draws, purpose: str, run: Column, run
 
 
 def _congruence(n: int, draws: Draws, purpose: str, run: int) -> tuple[int, int]:
-    """Return a factor that is prime to `n`, and a shift."""
+    """Return a factor coprime to `n`, and a shift."""
     factor = 1 + draws.below(f"{purpose} factor", n).value(run)
     while math.gcd(factor, n) > 1:
         factor += 1

@@ -1,7 +1,7 @@
-"""A data model at its scale: how many entities there are, and what each has and is linked to, as columns of draws.
+"""Entities of a data model at a scale: their numbers, attributes and links, as columns of draws.
 
-Everything an entity has is a pure function of its number, so nothing has to be kept: a restriction such as `@…Role2` is
-answered by drawing the roles of the user again.
+Every property of an entity is a pure function of its number, so nothing is stored: a restriction such as `@…Role2` is
+evaluated by drawing the roles of the user again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 MAX_REDRAWS = 50
-"""How often an object is drawn again, if the subject has it already, or another subject in an exclusive association."""
+"""Limit of redraws if the subject has an object already, or another subject has it in an exclusive association."""
 _DEVIATIONS = 4
 _FEW = 1024
 
@@ -186,7 +186,7 @@ class Population:
         shares = F.transform(sequence(many), lambda j: uniform.column(subject, run, j))
         places = F.transform(shares, self.place(association.distribution, n))
         if n <= _FEW:
-            # The rest of a short list stands behind, so that there are always enough.
+            # All remaining entries of a short list follow, so that there are always enough.
             places = F.concat(places, F.sequence(F.lit(0).cast("bigint"), F.lit(n - 1).cast("bigint")))
         return F.slice(F.array_distinct(places), F.lit(1), F.least(size, F.lit(n)).cast("int"))
 
@@ -298,7 +298,7 @@ class Population:
         return F.concat(*parts) if len(parts) > 1 else parts[0]
 
     def has_triples(self, type_: str) -> bool:
-        """Tell whether `triples` has anything to say about a type."""
+        """Tell whether `triples` returns any triples for a type."""
         return any(
             row.subject == type_
             and row.predicate not in self.streamed_predicates

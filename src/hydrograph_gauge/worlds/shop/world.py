@@ -54,11 +54,11 @@ class ShopSettings(Settings):
 
 
 def build_timing(settings: ShopSettings) -> Timing:
-    """Return when triples happen: triple i at i * 1000 / R ms, rounded down.
+    """Return the event times of a rate R: triple i happens at i * 1000 / R ms, rounded down.
 
-    The thesis says it in batches, of B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms, which comes to the
-    same where R divides 1000 or is a multiple of it. The original divides whole numbers, which makes 1,500 triples in
-    a second 1,000; a faithful copy does so too, and so does whoever gives B or I.
+    The thesis defines batches of B = max(R / 1000, 1) triples every I = max(1000 / R, 1) ms, which is the same if R
+    divides 1000 or is a multiple of it. The original uses integer division, which turns 1,500 triples a second into
+    1,000; this is kept with `faithful`, or if B or I are given.
 
     >>> build_timing(ShopSettings(rate=100)), build_timing(ShopSettings(rate=10_000))
     (Timing(batch=1, interval=10, start=0, per=1), Timing(batch=10, interval=1, start=0, per=1))
@@ -72,7 +72,7 @@ def build_timing(settings: ShopSettings) -> Timing:
         return Timing(batch, interval, settings.start)
     shared = math.gcd(1000, rate)
     interval, per = 1000 // shared, rate // shared
-    # Whole batches, one in a ms, need one division only.
+    # One whole batch per ms needs a single division.
     return Timing(per, 1, settings.start) if interval == 1 else Timing(1, interval, settings.start, per)
 
 
@@ -109,7 +109,7 @@ def generate(spark: SparkSession, settings: ShopSettings) -> WorldPlan:
 
 
 def make_static_rows(people: Population) -> DataFrame:
-    """Return the static data as rows `code`, `s`, `o`; what two rows of the model say twice stands there once."""
+    """Return the static data as distinct rows `code`, `s`, `o`; equal links of two model rows count once."""
     from pyspark.sql import functions as F  # noqa: N812
 
     first: dict[tuple[str, str, str], int] = {}
@@ -122,7 +122,7 @@ def make_static_rows(people: Population) -> DataFrame:
 
 
 def draw_static_rows(people: Population) -> DataFrame:
-    """Return the static data as it is drawn, row by row of the model: a link may come twice."""
+    """Return the static data as drawn for each row of the model; it may contain duplicate links."""
     from pyspark.sql import functions as F  # noqa: N812
 
     frames = []
@@ -142,9 +142,9 @@ def draw_static_rows(people: Population) -> DataFrame:
 
 
 def make_stream_triples(people: Population, rows: DataFrame, *kept: str) -> DataFrame:
-    """Return the triples of activities: `kept`, `code`, `s`, `o`, `at`, the place in the activity, and `next`.
+    """Return the triples of activities: `kept`, `code`, `s`, `o`, `at` (position in the activity), and `next`.
 
-    `next` is the number of the activity that repeats the triple; null where none does.
+    `next` is the number of the next activity that repeats the triple; null if none does.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -157,14 +157,15 @@ def make_stream_triples(people: Population, rows: DataFrame, *kept: str) -> Data
         if activity.entity is not None:
             own = people.triples(activity.entity, e)
             triples = triples.when(kind == number, F.when(a >= 0, F.concat(own, link)).otherwise(own))
-    # An array is made by a projection of its own: inside `explode` it would not be compiled.
-    made = rows.select(*kept, "kind", "again", "anew", triples.alias("triples"))
-    each = made.select(*kept, "kind", "again", "anew", F.posexplode("triples").alias("at", "one"))
+    # The array is built by a projection of its own: inside `explode` it would not be compiled.
+    successors = ("next_link", "next_entity")
+    made = rows.select(*kept, "kind", *successors, triples.alias("triples"))
+    each = made.select(*kept, "kind", *successors, F.posexplode("triples").alias("at", "one"))
     linked = F.col("one.code") == F.get(constant_numbers(codes, "int"), kind)
     repeated = kind.isin(
         *(number for number, one in enumerate(all_) if one.entity is None or one.mode is ActivityMode.EACH)
     )
-    next_ = F.when(repeated, F.when(linked, F.col("again")).otherwise(F.col("anew")))
+    next_ = F.when(repeated, F.when(linked, F.col("next_link")).otherwise(F.col("next_entity")))
     return each.select(*kept, "one.code", "one.s", "one.o", "at", next_.alias("next"))
 
 
@@ -196,9 +197,9 @@ def _stream(people: Population, settings: ShopSettings, rows: DataFrame, total: 
 
 
 def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFrame:
-    """Return the triples of activities: `seq`, the number of each among all, `code`, `s`, `o`, and `next`.
+    """Return the triples of activities: `seq` (number in the stream), `code`, `s`, `o`, and `next`.
 
-    Links are by far the most, and are triples as they are: only what has several triples becomes an array of them.
+    Most activities are links, which are single triples already; only the others are expanded through arrays.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -212,7 +213,7 @@ def _numbered_triples(people: Population, rows: DataFrame, parts: int) -> DataFr
 
 
 def _link_codes(people: Population) -> list[int]:
-    """Return the codes of the links that make the activities, by their kinds."""
+    """Return the codes of the links that make activities, by kind of activity."""
     return [people.row_of(find_associations(people, activity)[0]).code for activity in people.model.activities]
 
 

@@ -1,4 +1,4 @@
-"""The small dictionaries behind the network: countries, places, names, interests, words; and what follows from them."""
+"""Dictionaries of the network: countries, places, names, interests, words, and data derived from them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Dictionaries:
     """Known all over the world."""
     companies: tuple[str, ...]
     articles: tuple[Article, ...]
-    """Article a of topic k stands at k * ARTICLES + a; topics are the countries, then the interests."""
+    """Article a of topic k has the index k * ARTICLES + a; topics are the countries, then the interests."""
 
 
 @lru_cache(1)

@@ -1,7 +1,7 @@
-"""The place of an element in its stream, and its event time: when it was created, or by a rate of elements per second.
+"""Positions and event times of the elements of a stream: the time of creation, or a constant rate.
 
-A place is the number of elements in earlier hours plus the rank among those of a few hours; so nothing is ever sorted
-in one task, and the count of an hour is all that the driver sees.
+A position is the number of elements in earlier hours plus the rank within a few hours. So no single task sorts a whole
+stream, and the driver receives only counts per hour.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _ELEMENTS_PER_TASK = 250_000
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """The elements of a stream before they have places."""
+    """Elements of a stream before positions and event times are assigned."""
 
     name: str
     elements: DataFrame
     """Narrow rows: at least `created` (when, in ms), `n` (triples), and the columns of `order`."""
     order: tuple[str, ...]
-    """What orders elements of one instant; no two have the same."""
+    """Columns that order elements of one instant uniquely."""
     triples: Callable[[DataFrame], DataFrame]
     """Adds what `listed` needs, without a shuffle."""
     listed: Callable[[], Column]
@@ -42,7 +42,7 @@ class StreamSource:
     lines: tuple[ElementLine, ...] = ()
     """The lines of an element in the order in which they are written."""
     again: Callable[[], Column] | None = None
-    """How many elements later the same one comes again, or null; None for streams without repeats."""
+    """Distance to the next repetition of an element in the stream, or null; None for streams without repetitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def make_friendships(spark: SparkSession, people: People) -> Friendships:
         .groupBy("u")
         .agg(F.count("*").cast("int").alias("degree"), F.sort_array(F.collect_list(friend)).alias("friends"))
     )
-    nobody = F.array().cast("array<struct<friend:bigint,made:int,since:bigint>>")
+    no_friends = F.array().cast("array<struct<friend:bigint,made:int,since:bigint>>")
     everybody = spark.range(0, people.settings.users, 1, _tasks(people)).withColumnRenamed("id", "u")
     users = (
         everybody.join(circle, "u", "left")
@@ -121,7 +121,7 @@ def make_friendships(spark: SparkSession, people: People) -> Friendships:
             people.created(F.col("u")).alias("created"),
             people.interests(F.col("u"), people.country(F.col("u"))).alias("interests"),
             F.coalesce("degree", F.lit(0)).alias("degree"),
-            F.coalesce("friends", nobody).alias("friends"),
+            F.coalesce("friends", no_friends).alias("friends"),
         )
         .localCheckpoint()
     )

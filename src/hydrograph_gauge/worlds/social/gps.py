@@ -54,7 +54,7 @@ def gps_stream(spark: SparkSession, people: People, users: DataFrame) -> StreamS
 def _event_fixes(spark: SparkSession, people: People) -> DataFrame:
     """Return the fixes of attendees: one a minute after the event began.
 
-    The original may draw somebody twice for an event, who then sends two fixes at a time; by default nobody does.
+    The original may draw a user twice for an event, who then sends two fixes at a time; by default attendees differ.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -88,8 +88,8 @@ def _event_fixes(spark: SparkSession, people: People) -> DataFrame:
 def _own_fixes(people: People, users: DataFrame) -> DataFrame:
     """Return the fixes of users who report where they are: at home.
 
-    The original lets somebody who reports k times send k fixes each time, one day after the other, beyond the end of
-    the period; by default there is a most of fixes a time, and the times lie within the period.
+    In the original, a user who reports k times sends k fixes each time, on consecutive days, even beyond the end of the
+    period; by default the number of fixes per report is limited, and reports lie within the period.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

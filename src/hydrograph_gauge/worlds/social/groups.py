@@ -1,4 +1,4 @@
-"""Groups: founded by few users, about an interest in a country, joined by friends, their friends, and strangers."""
+"""Groups: each has a founder, a country and an interest, and is joined by friends, their friends, and strangers."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def make_groups(people: People, users: DataFrame) -> DataFrame:
         .groupBy("g")
         .agg(F.sort_array(F.collect_list(member)).alias("members"))
     )
-    nobody = F.array().cast("array<struct<place:int,friend:bigint,since:bigint>>")
+    no_members = F.array().cast("array<struct<place:int,friend:bigint,since:bigint>>")
     groups = founded.join(members, "g", "left").select(
-        "g", "moderator", "country", "interest", "created", F.coalesce("members", nobody).alias("members")
+        "g", "moderator", "country", "interest", "created", F.coalesce("members", no_members).alias("members")
     )
     return groups.localCheckpoint()
 

@@ -1,4 +1,4 @@
-"""What is known of a user from its number alone: every property is a draw, so no join is needed to look it up."""
+"""Properties of users: each is a draw from the user's number, so no join is needed to look it up."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def first_users_by_country(users: int) -> tuple[int, ...]:
     populations = [country.population for country in dictionaries().countries]
     total = sum(populations)
     before = [0, *accumulate(populations)][:-1]
-    # User u stands at (u + 1/2) / users of mankind.
+    # User u is at the fraction (u + 1/2) / users of the world population.
     return tuple(max(0, -(-(2 * users * part - total) // (2 * total))) for part in before)
 
 

@@ -1,4 +1,4 @@
-"""Photo albums, photos of places with tagged friends."""
+"""Photo albums, and photos of places with tagged friends."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Stream
     """Return the stream of albums and photos."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    nobody = F.array().cast("array<bigint>")
+    no_users = F.array().cast("array<bigint>")
     galleries = albums.select(
         F.lit(0).alias("kind"), F.col("album").alias("id"), "author", "home", "country", "album", "created",
-        nobody.alias("tagged"),
+        no_users.alias("tagged"),
     )  # fmt: skip
     pictures = add_tags(people, photos).select(
         F.lit(1).alias("kind"), "id", "author", "home", F.col("place").cast("bigint").alias("country"), "album",

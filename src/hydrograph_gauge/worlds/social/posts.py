@@ -126,7 +126,7 @@ def _group_posts(people: People, groups: DataFrame) -> DataFrame:
 def make_comments(people: People, posts: DataFrame) -> DataFrame:
     """Return the comments: `id`, `post`, `reply` (0 the post, k its comment k - 1), `author`, `created`, `article`.
 
-    Somebody who became a friend after the post does not comment. A comment follows the one before it within a day.
+    A user who became a friend after the post does not comment. A comment follows the one before it within a day.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

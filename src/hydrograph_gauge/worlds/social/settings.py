@@ -1,4 +1,4 @@
-"""What a user may say about the social network: the parameters of S2Gen under plain names, and presets of them."""
+"""Settings of the social network: the parameters of S2Gen under plain names, and presets of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_comments": 1,
     },
     # 121 million static triples for 100,000 users: 333 friends each (Le-Phuoc et al., ISWC 2013).
-    # `random_values` go by the users: with fewer users of a value, nobody would find 133 friends by chance.
+    # `random_values` go by the users: with fewer users of a value, no user would find 133 friends by chance.
     "cloud": {"faithful": True, "users": 100_000, "max_friends": 497, "cells_per_window": 8, "cell_size": 200},
 }
 """Settings by the name of a preset; whatever else is given overrides them."""

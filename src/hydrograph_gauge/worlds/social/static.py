@@ -174,7 +174,7 @@ def _friendship(people: People) -> Column:
 
     faithful = people.settings.faithful
     a, b = F.col("a"), F.col("b")
-    # The larger number of the two stands in the lower digits.
+    # The larger number of the two is in the lower digits.
     this = iri_text("friendship", a * people.settings.users + b)
     asks = people.draws.chance("initiator", 0.5).column(a, b)
     answered, again = F.col("answered"), F.col("reapproved")

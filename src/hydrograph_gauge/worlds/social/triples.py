@@ -1,4 +1,7 @@
-"""Triples as values of columns: an array of them in each row of a thing, in the order in which they are written."""
+"""Namespaces and IRIs of the network, and its triples as Spark columns.
+
+Each row of an entity gets an array of its triples, in the order in which they are written as text.
+"""
 
 from __future__ import annotations
 
