@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import UsageError
@@ -45,7 +45,37 @@ __all__ = ["ProfileOverrides", "Query", "events", "query", "stream"]
 
 Location = str | Path
 Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream
+LiveUrls = Mapping[str, str] | Sequence[tuple[str, str]]
 Static: TypeAlias = Given
+
+
+class LiveOptions(TypedDict, total=False):
+    """Options of a live query; each has a default."""
+
+    results: str | Path | None
+    """Directory or URL that gets every report exactly once."""
+    lateness: Duration
+    """Milliseconds to wait for late elements; 0 by default."""
+    idle: float | None
+    """Seconds of silence after which a stream is not waited for; by default it always is."""
+    max_ahead: Duration | None
+    """Milliseconds into the future beyond which elements are held back; by default none are."""
+    bad: str
+    """Treatment of elements that cannot be parsed: `skip` (default) counts them, `fail` ends the query."""
+    sync: bool
+    """True flushes each write to the disk, which survives a power failure."""
+    placement: str
+    """`auto` (default), `local` or `spark`."""
+    driver: str
+    """`loop` (default), or `spark`: Structured Streaming reads the sources and calls the query."""
+    progress: str
+    """`async` (default): Spark commits its own progress after the batches; `sync`: with each."""
+    master: str | None
+    """Spark's master."""
+    memory: str | None
+    """Memory of Spark's driver, such as `4g`."""
+    session: SparkSession | None
+    """A Spark session to use; it is left open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,62 +118,31 @@ class Query:
 
     def live(
         self,
-        streams: Mapping[str, str] | Sequence[tuple[str, str]],
+        streams: LiveUrls,
         static: Static | None = None,
         *,
         checkpoint: str | Path,
-        results: str | Path | None = None,
-        lateness: Duration = 0,
-        idle: float | None = None,
-        max_ahead: Duration | None = None,
         on_unit: UnitCallback | None = None,
         t0: Instant | None = None,
-        bad: str = "skip",
-        sync: bool = False,
-        placement: str = "auto",
-        driver: str = "loop",
-        progress: str = "async",
-        master: str | None = None,
-        memory: str | None = None,
-        session: SparkSession | None = None,
+        **options: Unpack[LiveOptions],
     ) -> LiveQuery:
-        """Bind unbounded streams to the query; what comes back can be started, watched and stopped.
+        """Bind unbounded streams to the query; the result can be started, watched and stopped.
 
-        `streams` are URLs by the IRIs of streams: `push:` for one that `send` fills, `-`, `tcp://host:port`, or a
-        growing directory. A later start resumes from the `checkpoint`; `results` gets every unit exactly
-        once, and `on_unit` too, except that it may get the last ones again after a crash. `lateness` is how many
-        milliseconds late elements still count, `idle` after how many seconds a silent stream is not waited for, and
-        times more than `max_ahead` milliseconds in the future are held back. With the `driver` spark, or the placement
-        spark, Structured Streaming reads the sources and calls the query; with the `progress` sync it writes down each
-        batch of its own before the next, and not behind.
+        `streams` are URLs by the IRIs of streams: `push:` for one that `send` fills, `-`, `tcp://host:port`,
+        `tail:GLOB`, or a growing directory. A later start resumes from the `checkpoint`. `on_unit` is called with each
+        report; after a crash it may get the last ones again.
         """
         pairs = streams.items() if isinstance(streams, Mapping) else streams
-        settings = Settings(
-            checkpoint=str(checkpoint),
-            results=None if results is None else str(results),
-            lateness=Lateness(delay=lateness, max_ahead=max_ahead),
-            idle_after=idle,
-            bad=bad,
-            sync=sync,
-            placement=_placement(placement),
-            driver=Driver(driver),
-            progress=ProgressTracking(progress),
-            master=master,
-            memory=memory,
-            session=session,
-        )
         return LiveQuery(
             plan(self.algebra, self.profile, t0),
             self.algebra.name or "query",
             [(Iri(name), url) for name, url in pairs],
             load_graphs(static),
-            settings,
+            _live_settings(checkpoint, options),
             () if on_unit is None else (on_unit,),
         )
 
-    def start(
-        self, streams: Mapping[str, str] | Sequence[tuple[str, str]], static: Static | None = None, **settings: Any
-    ) -> LiveQuery:
+    def start(self, streams: LiveUrls, static: Static | None = None, **settings: Any) -> LiveQuery:
         """Start the query on unbounded streams, see `live`; it is ready to answer when this returns."""
         return self.live(streams, static, **settings).start()
 
@@ -200,6 +199,23 @@ def _stream(location: Location | RecordedStream, name: str) -> RecordedStream:
     if location.name or location.manifest is not None:
         return location
     return replace(location, name=name, salt=salt_of(name))  # its blank nodes are not those of other streams
+
+
+def _live_settings(checkpoint: str | Path, options: LiveOptions) -> Settings:
+    """Return the settings of a live query; raise TypeError for an unknown option."""
+    values: dict[str, Any] = dict(options)
+    lateness = Lateness(delay=values.pop("lateness", 0), max_ahead=values.pop("max_ahead", None))
+    results = values.pop("results", None)
+    return Settings(
+        checkpoint=str(checkpoint),
+        results=None if results is None else str(results),
+        lateness=lateness,
+        idle_after=values.pop("idle", None),
+        placement=_placement(values.pop("placement", "auto")),
+        driver=Driver(values.pop("driver", Driver.LOOP)),
+        progress=ProgressTracking(values.pop("progress", ProgressTracking.ASYNC)),
+        **values,
+    )
 
 
 def _placement(name: str) -> PlacementChoice:

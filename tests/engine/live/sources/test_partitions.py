@@ -12,7 +12,7 @@ import pytest
 from hydrograph import api
 from hydrograph.errors import RunError, UsageError
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources import registry
 from hydrograph.live.sources.registry import open_partition, reopen
 from hydrograph.live.storage.files import LocalFiles

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from hydrograph.errors import DataError
-from hydrograph.live.results import sink
+from hydrograph.live.results import exactly_once_sink as sink
+from hydrograph.live.results.exactly_once_sink import SegmentSink
 from hydrograph.live.results.segments import BOUNDARY
-from hydrograph.live.results.sink import SegmentSink
 from hydrograph.live.sources import results
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.results import ResultsPartition

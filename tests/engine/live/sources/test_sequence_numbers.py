@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hydrograph import api
 from hydrograph.errors import DataError
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources.directory.sequence_numbers import FileNumbers, Numbering, number_rows
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.source import PARTITION_BITS, PartitionReader

@@ -15,7 +15,7 @@ from hydrograph import api
 from hydrograph.errors import DataError, HydrographError, RunError
 from hydrograph.live.checkpoint.snapshot_log import SnapshotLog
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources.logged import LoggedPartition
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.source import PartitionReader

@@ -12,7 +12,7 @@ import pytest
 
 from hydrograph import api
 from hydrograph.errors import DataError, UsageError
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources import tail
 from hydrograph.live.sources.registry import make_source, open_partition
 from hydrograph.live.sources.source import PartitionReader

@@ -13,7 +13,7 @@ import pytest
 
 from hydrograph import api
 from hydrograph.errors import DataError, UsageError
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.source import PartitionReader
 from hydrograph.live.step.records import ResultUnit
