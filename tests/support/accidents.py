@@ -1,4 +1,4 @@
-"""What happens to a driver that nobody kills: the disk is full, another one takes over, clocks jump, a line is cut.
+"""Accidents of a running driver: the disk is full, another driver takes over, clocks jump, a connection is cut.
 
 Each accident is let happen to a site, and gives back what is wrong with how the driver took it; None if nothing is.
 """
@@ -27,7 +27,7 @@ import os, random, time
 _draw, _real, _ahead, _note = random.Random(int(os.environ["CLOCK_SEED"])), time.time, 0.0, os.environ["CLOCK_NOTE"]
 _far = (-86_400.0, -3_600.0, 0.0, 3_600.0, 86_400.0, 2.0**31, 2.0**33)
 def _jumping():
-    """Return the time of a clock that somebody sets: by hours, days, and beyond 2038 and 2262."""
+    """Return the time of a clock that is set while it runs: by hours, days, and beyond 2038 and 2262."""
     global _ahead
     if _draw.random() < 0.5:  # a driver that runs for some seconds asks a few times only
         _ahead = _draw.choice([each for each in _far if each != _ahead])
@@ -40,10 +40,10 @@ time.time_ns = lambda: int(_jumping() * 1e9)
 
 
 def disk_full(site: Site, seed: int) -> str | None:
-    """Let checkpoint and results stand on a disk that fills up: the driver waits and says so, and goes on by itself.
+    """Put checkpoint and results on a disk that fills up: the driver waits, says so, and continues by itself.
 
     The disk is one of memory in a name space of its own, which needs no rights on most systems; where it does, the
-    size of files is limited instead, which is no matter of waiting: the driver stops, and a later one goes on.
+    size of files is limited instead, which does not pass: the driver stops, and a later one continues.
     """
     site.give(3)
     giver = threading.Thread(target=_give_slowly, args=(site,))
@@ -74,10 +74,10 @@ def _on_a_small_disk(site: Site, seed: int) -> str | None:
     if ran.returncode:
         return f"the disk could not be made: {ran.stderr}"
     before, said = ((site.root / name).read_text() for name in ("said.full", "said"))
-    if "paused: " not in before or "No space left" not in before or "goes on\n" in before:
-        return f"expected a driver that waits for room, got one that said: {before}"
+    if "paused: " not in before or "No space left" not in before or "space again" in before:
+        return f"expected a driver that waits for disk space, got: {before}"
     code = int((site.root / "code").read_text())
-    return None if code == 0 and "there is room again" in said else f"with space again: exit {code}: {said}"
+    return None if code == 0 and "there is space again" in said else f"with space again: exit {code}: {said}"
 
 
 def _own_mounts() -> bool:
@@ -173,7 +173,7 @@ def socket_cut(site: Site, seed: int) -> str | None:
                     connection.sendall(b"".join(whole))
                     if left:
                         connection.sendall(left[0][: rng.randrange(1, len(left[0]) - 3)])
-                    time.sleep(0.3)  # what has not been read when a line is cut is gone, and nobody says so
+                    time.sleep(0.3)  # input not yet read when the connection is cut is lost without notice
                     if rng.random() < 0.5:  # a reset instead of an end
                         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             ended = _settled(site)

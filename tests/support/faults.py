@@ -1,6 +1,6 @@
 """`make test-faults`: processes are killed at every point of a batch, disks are full, drivers sleep, clocks jump.
 
-After each fault what stands in the end is compared with replay. The last line is
+After each fault the results are compared with replay. The last line is
 `faults: <kills> kills, <lost> lost, <doubled> doubled`; anything but none lost and none doubled fails, and so does a
 driver that takes more than a minute to answer after its start, or does not say what is wrong.
 """
@@ -31,7 +31,7 @@ _ON_SPARK = ("--driver", "spark", "--memory", "1g")
 
 @dataclass(slots=True)
 class Tally:
-    """What has come of faults."""
+    """Counts of faults and their effects."""
 
     kills: int = 0
     lost: int = 0
@@ -41,7 +41,7 @@ class Tally:
     problems: list[str] = field(default_factory=list)
 
     def judge(self, site: Site, what: str) -> None:
-        """Compare what stands with replay."""
+        """Compare the results with replay."""
         missing, extra = site.lost_and_doubled()
         self.lost, self.doubled = self.lost + missing, self.doubled + extra
         if missing or extra:
@@ -52,7 +52,7 @@ class Tally:
             self.problems.append(f"{what}: drivers were back only after {', '.join(slow)}")
 
     def finish(self, site: Site, what: str, *options: str) -> None:
-        """Let a driver go on to the end of the stream."""
+        """Run a driver to the end of the stream."""
         site.give(site.files)
         ran = site.run(None, *options, patience=_PATIENCE)
         if ran.returncode:
@@ -60,7 +60,7 @@ class Tally:
         self.judge(site, what)
 
     def add(self, other: Tally) -> None:
-        """Count what has come of other faults, too."""
+        """Add the counts of other faults."""
         self.kills, self.lost, self.doubled = (
             self.kills + other.kills,
             self.lost + other.lost,
@@ -104,7 +104,7 @@ def kill_jvms(root: Path, seed: int, tally: Tally) -> None:
 
 
 def kill_executors(root: Path, seed: int, tally: Tally) -> None:
-    """Kill an executor at each point while one driver goes on."""
+    """Kill an executor at each point while one driver runs."""
     rng = Random(f"executors {seed}")
     site = Site(root, seed=seed, files=30)
     site.give(5)
@@ -132,7 +132,7 @@ def kill_executors(root: Path, seed: int, tally: Tally) -> None:
 
 
 def _accident(happens: Callable[[Site, int], str | None]) -> Callable[[Path, int, Tally], None]:
-    """Return an accident that kills nobody as a fault."""
+    """Return an accident without a kill as a fault."""
 
     def fault(root: Path, seed: int, tally: Tally) -> None:
         site = Site(root, seed=seed, files=12)
@@ -183,7 +183,7 @@ def main(kills: int, seed: int, only: tuple[str, ...], at_once: int) -> None:
 
 
 def _round(name: str, seed: int) -> tuple[Tally, float]:
-    """Let one kind of fault happen in a directory of its own; return what has come of it, and the seconds it took."""
+    """Run one kind of fault in a directory of its own; return its counts and the seconds it took."""
     tally, started = Tally(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hydrograph-faults-") as directory:
         FAULTS[name](Path(directory), seed, tally)

@@ -1,4 +1,4 @@
-"""Real processes that are killed at named points, over a directory that grows; what stands in the end is compared."""
+"""Kill harness: real processes killed at failpoints, over a growing directory; the results are compared with replay."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from random import Random
 from hydrograph import api
 from hydrograph.errors import UsageError
 from hydrograph.live.failpoints import VARIABLE
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.status import read_status
 from hydrograph.live.storage.files import LocalFiles
 
 STRUCK = "hydrograph: struck"
-"""What a driver says when somebody else is to die."""
+"""Message of a driver that kills another process."""
 STREAM = "http://example.org/visits"
 QUERY = """
 PREFIX : <http://example.org/>
@@ -83,7 +83,7 @@ class Site:
         try:
             return int(read_status(str(self.root / "checkpoint"))["pid"]) == pid
         except UsageError:
-            return False  # nobody has ever run here
+            return False  # no driver has run here yet
 
     def await_answer(self, driver: subprocess.Popen[str]) -> None:
         """Note how long a driver takes until it answers; nothing if it ends before."""
@@ -114,7 +114,7 @@ class Site:
     def driver(
         self, fail: str | None = None, *options: str, stream: str = "in", first: Mapping[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        """Start a driver; `fail` says who is to die where, `first` are further variables of its environment."""
+        """Start a driver; `fail` is the failpoint, `first` are further environment variables."""
         environment = {**os.environ, **(first or {}), **({VARIABLE: fail} if fail else {})}
         return subprocess.Popen(
             self.command(*options, stream=stream),

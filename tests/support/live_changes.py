@@ -11,7 +11,7 @@ from hydrograph.live.checkpoint.query_store import static_fingerprint
 from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.step.input_batch import InputBatch, partition_of
 from hydrograph.live.step.records import QuerySpec, QueryVersion
 from hydrograph.live.step.step import Stepper
@@ -159,7 +159,7 @@ class Group:
         self.loop.open()
 
     def _attempt(self, action: Callable[[], object]) -> None:
-        """Do something; now and then a write in it fails, the driver dies and another one goes on."""
+        """Do something; now and then a write in it fails, the driver dies and another one takes over."""
         files = self.rng.choice((self.checkpoint, self.results))
         if self.rng.random() < 0.4:
             files.fails, files.half = files.changes + self.rng.randrange(1, 4), self.rng.random() < 0.5

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.sources.source import PartitionLocator, PartitionReader, SourceSpec
 from hydrograph.live.step.input_batch import InputBatch

@@ -16,7 +16,7 @@ Input is processed in batches. A batch goes through eight steps; `driver.batch_l
     3 record    the decision is written ahead of everything that depends on it     checkpoint.batch_commit
     4 classify  late elements are counted, and dropped if late for all reports     step.late_elements
     5 evaluate  the reports that are due are made; rows no longer needed pruned    evaluate, step.state_pruning
-    6 emit      units are written to the results, under keys that never repeat     results.sink
+    6 emit      units are written to the results, under keys that never repeat     results.exactly_once_sink
     7 commit    the record of each query and the length of the results are written checkpoint.batch_commit
     8 forget    the log is truncated where no record needs it any more             storage.input_log
 

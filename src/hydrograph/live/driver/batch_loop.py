@@ -37,7 +37,7 @@ from hydrograph.live.checkpoint.startup_checks import check_owner, check_resumab
 from hydrograph.live.driver.placement_policy import LoadMeter
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.failpoints import reach
-from hydrograph.live.results.sink import SegmentSink
+from hydrograph.live.results.exactly_once_sink import SegmentSink
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.status import Progress, Stopwatch
 from hydrograph.live.step.input_batch import InputBatch, Partition, end_offsets, start_offsets

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 _MARKS = (("input", pa.int64()), ("from_offset", pa.int64()), ("to_offset", pa.int64()), ("rejected", pa.int64()))
-ROWS = pa.schema([*EVENTS, *_MARKS])
+SPARK_ROWS = pa.schema([*EVENTS, *_MARKS])
 """Encoded events, with their input and their range of offsets."""
 _DDL = f"{ddl(EVENTS)}, " + ", ".join(f"{name} BIGINT" for name, _ in _MARKS)
 _ENDS = "ends.json"
@@ -60,7 +60,7 @@ class PublishedOffsets:
         return {number: max(offset, published.get(number, offset)) for number, offset in start.items()}
 
 
-def chunks_of(locator: SourceLocator, start: int, end: int) -> Iterator[pa.RecordBatch]:
+def read_range(locator: SourceLocator, start: int, end: int) -> Iterator[pa.RecordBatch]:
     """Return the rows between two offsets of a partition, in any process."""
     for chunk in _reader(locator.partition).read(start, end):
         events = chunk.events
@@ -69,7 +69,7 @@ def chunks_of(locator: SourceLocator, start: int, end: int) -> Iterator[pa.Recor
         marks = (locator.number, chunk.start, chunk.end, chunk.rejected)
         for (name, kind), value in zip(_MARKS, marks, strict=True):
             events = events.append_column(name, pa.array([value] * events.num_rows, kind))
-        yield from events.cast(ROWS).combine_chunks().to_batches()
+        yield from events.cast(SPARK_ROWS).combine_chunks().to_batches()
 
 
 @lru_cache(64)
@@ -105,7 +105,7 @@ def register_source(
 
         def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
             assert isinstance(partition, OffsetRange)
-            return chunks_of(partition.locator, partition.start, partition.end)
+            return read_range(partition.locator, partition.start, partition.end)
 
         def commit(self, end: dict[str, int]) -> None:
             """Do nothing: the batch loop releases input when it has committed."""

@@ -13,7 +13,7 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from hydrograph import api
 from hydrograph.live.driver.spark_driver import SparkDriver, own_directory
-from hydrograph.live.driver.spark_source import ROWS, PublishedOffsets, chunks_of, locate_sources
+from hydrograph.live.driver.spark_source import SPARK_ROWS, PublishedOffsets, locate_sources, read_range
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.storage import input_log as log
 from hydrograph.live.storage.files import LocalFiles
@@ -54,13 +54,13 @@ class Asking:
         found = [
             rows
             for each in self.driver.locators
-            for rows in chunks_of(each, self.at[str(each.number)], ends[str(each.number)])
+            for rows in read_range(each, self.at[str(each.number)], ends[str(each.number)])
             if self.at[str(each.number)] < ends[str(each.number)]
         ]
         self.at, before = ends, self.at
         if ends != before:
             self.read.append(sum(each.num_rows for each in found))
-            table = pa.Table.from_batches(found, ROWS)
+            table = pa.Table.from_batches(found, SPARK_ROWS)
             self.driver.batch(cast("Any", SimpleNamespace(toArrow=lambda: table)))
         return ends != before
 
@@ -79,9 +79,7 @@ def asking(root: Path, url: str, text: str = QUERY, stream: str = STREAM, **sett
     return Asking(api.query(text).live({stream: url}, **settings), url)
 
 
-def test_a_restart_begins_where_the_record_ends_and_not_where_the_log_did(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spark_resumes_after_the_last_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "SEGMENT_BYTES", 4_000)
     site = Site(tmp_path, seed=3, files=12)
     lines = sorted(site.lines, key=lambda line: int(line.partition("\t")[0]))
@@ -101,7 +99,7 @@ def test_a_restart_begins_where_the_record_ends_and_not_where_the_log_did(
     assert site.found() == site.expected()
 
 
-def test_a_directory_is_not_read_again(tmp_path: Path) -> None:
+def test_committed_files_of_a_directory_are_not_read_again(tmp_path: Path) -> None:
     site = Site(tmp_path, seed=4, files=12)
     site.give(10)
     first = asking(tmp_path, str(tmp_path / "in"), lateness=300)
@@ -118,7 +116,7 @@ def test_a_directory_is_not_read_again(tmp_path: Path) -> None:
     assert site.found() == site.expected()
 
 
-def test_the_results_of_another_query_come_through_a_driver_that_knows_nothing_of_them(tmp_path: Path) -> None:
+def test_spark_reads_the_results_of_another_query(tmp_path: Path) -> None:
     site = Site(tmp_path, seed=5, files=4)
     site.give(4)
     making = asking(tmp_path, str(tmp_path / "in"), MADE, lateness=300)
@@ -134,7 +132,7 @@ def test_the_results_of_another_query_come_through_a_driver_that_knows_nothing_o
 
 
 @pytest.mark.parametrize("url", ["push:", "in"])
-def test_a_backlog_is_read_in_parts(url: str, tmp_path: Path) -> None:
+def test_a_backlog_is_read_in_bounded_batches(url: str, tmp_path: Path) -> None:
     site = Site(tmp_path, seed=6, files=12)
     lines = sorted(site.lines, key=lambda line: int(line.partition("\t")[0]))
     asked = asking(tmp_path, url if url == "push:" else str(tmp_path / url), lateness=300)
@@ -152,7 +150,7 @@ def test_a_backlog_is_read_in_parts(url: str, tmp_path: Path) -> None:
     assert site.found() == site.expected()
 
 
-def test_directories_of_drivers_before_are_removed(tmp_path: Path) -> None:
+def test_spark_directories_of_earlier_drivers_are_removed(tmp_path: Path) -> None:
     for epoch in (1, 2, 4):
         (tmp_path / "spark" / f"{epoch:08d}" / "progress").mkdir(parents=True)
     with own_directory(LocalFiles(tmp_path), 3) as directory:
@@ -162,7 +160,7 @@ def test_directories_of_drivers_before_are_removed(tmp_path: Path) -> None:
     ]  # that of a driver after this one is not touched
 
 
-def test_spark_has_a_directory_here_if_the_checkpoint_is_elsewhere(tmp_path: Path) -> None:
+def test_spark_has_a_local_directory_if_the_checkpoint_is_remote(tmp_path: Path) -> None:
     with own_directory(RemoteFiles(SubTreeFileSystem(str(tmp_path), LocalFileSystem()), ""), 3) as directory:
         PublishedOffsets(directory).publish({"0": 5})
         assert PublishedOffsets(directory).read({"0": 3, "1": 4}) == {"0": 5, "1": 4}

@@ -1,4 +1,4 @@
-"""What a log keeps in memory of the newest frames: no more than so many bytes and frames, whatever comes."""
+"""Cache of the input log: the newest frames, bounded by bytes and by number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def times(log: InputLog, start: int = 0) -> list[int]:
 
 
 @pytest.mark.parametrize("each", [1, 300])
-def test_what_is_kept_of_a_log_is_bounded_by_bytes_and_frames(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_bounded_by_bytes_and_frames(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "CACHED_BYTES", 50_000)
     monkeypatch.setattr(logs, "CACHED_CHUNKS", 7)
     files = MemoryFiles()
@@ -36,7 +36,7 @@ def test_what_is_kept_of_a_log_is_bounded_by_bytes_and_frames(each: int, monkeyp
     assert times(log) == [*range(1, 30 * each + 1)]
 
 
-def test_a_frame_that_is_too_long_is_read_from_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_larger_than_the_cache_is_read_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "CACHED_BYTES", 5_000)
     files = MemoryFiles()
     log = InputLog(files, "log", Lease(files))
@@ -46,7 +46,7 @@ def test_a_frame_that_is_too_long_is_read_from_the_disk(monkeypatch: pytest.Monk
     assert times(log) == [*range(1, 503)]
 
 
-def test_what_is_forgotten_is_not_kept() -> None:
+def test_forgotten_frames_leave_the_cache() -> None:
     files = MemoryFiles()
     log = InputLog(files, "log", Lease(files))
     ends = [log.append(rows(number, 1), number) for number in range(1, 11)]

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.kill_harness import Site
 from tests.support.spark_cluster import Cluster
+from tests.support.waiting import until
 
 OPTIONS = ("--driver", "spark", "--placement", "spark", "--memory", "1g")
 PATIENCE = 150.0
-
-
-def until(driver: subprocess.Popen[str], happens: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happens():
-        assert driver.poll() is None, f"the driver has ended while it was waited for {what}: {driver.communicate()[1]}"
-        assert time.monotonic() < end, f"waited too long for {what}"
-        time.sleep(0.2)
 
 
 @pytest.mark.slow
@@ -33,16 +23,16 @@ def test_workers_join_and_leave_while_a_query_runs(tmp_path: Path) -> None:
     with Cluster(tmp_path / "cluster") as cluster:
         first = cluster.join()
         with site.driver(None, *OPTIONS, "--master", cluster.url) as driver:
-            until(driver, lambda: bool(site.found()), "the first reports")
+            until(lambda: bool(site.found()), PATIENCE, lambda: driver.poll() is None)  # the first reports
             cluster.join()
-            until(driver, lambda: cluster.executors() == 2, "executors on both workers")
+            until(lambda: cluster.executors() == 2, PATIENCE, lambda: driver.poll() is None)
             before = len(site.found())
             site.give(4)
-            until(driver, lambda: len(site.found()) > before, "reports of two workers")
+            until(lambda: len(site.found()) > before, PATIENCE, lambda: driver.poll() is None)  # reports of two workers
             cluster.leave(first)
             before = len(site.found())
             site.give(4)
-            until(driver, lambda: len(site.found()) > before, "reports of the worker that is left")
+            until(lambda: len(site.found()) > before, PATIENCE, lambda: driver.poll() is None)
             site.give(site.files)
             _, err = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 0, err

@@ -1,11 +1,10 @@
-"""A disk that is full: whoever writes waits and says so, and goes on by itself when there is room (F6)."""
+"""Full disk: a write waits, the status names it, and it continues by itself when there is space (F6)."""
 
 from __future__ import annotations
 
 import errno
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ import pytest
 
 from hydrograph import api
 from hydrograph.errors import RunError
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.storage.disk_full import DiskFullWait
 from hydrograph.live.storage.files import LocalFiles
+from tests.support.waiting import until
 
 QUERY = """
 PREFIX : <urn:>
@@ -25,10 +25,10 @@ SELECT ?a FROM NAMED WINDOW :w ON :s [RANGE 1s STEP 1s] WHERE { WINDOW :w { ?a :
 
 
 class Disk:
-    """The system's way to write, while there is room and while there is none: then half of it is written."""
+    """Replacement of `os.write` for a disk that can be full: then only half of the data is written."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, error: int = errno.ENOSPC) -> None:
-        """Have room."""
+        """Start with free space."""
         self.is_full = threading.Event()
         self.refused = 0
         write = os.write
@@ -44,17 +44,10 @@ class Disk:
         monkeypatch.setattr(os, "write", limited)
 
 
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("how", ["write", "append", "claim"])
-def test_what_is_written_waits_for_room(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk, room = Disk(monkeypatch), DiskFullWait(threading.Event())
-    files = LocalFiles(tmp_path, disk_full=room)
+def test_a_write_waits_while_the_disk_is_full(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, waiting = Disk(monkeypatch), DiskFullWait(threading.Event())
+    files = LocalFiles(tmp_path, disk_full=waiting)
     files.append("f", 0, b"abc")
     disk.is_full.set()
     writes: dict[str, Callable[[], object]] = {
@@ -64,34 +57,34 @@ def test_what_is_written_waits_for_room(how: str, tmp_path: Path, monkeypatch: p
     }
     thread = threading.Thread(target=writes[how])
     thread.start()
-    until(lambda: room.paused is not None and disk.refused > 1)
-    assert "No space left" in str(room.paused)
+    until(lambda: waiting.paused is not None and disk.refused > 1)
+    assert "No space left" in str(waiting.paused)
     disk.is_full.clear()
     thread.join(20)
-    assert room.paused is None
+    assert waiting.paused is None
     assert files.read("g" if how == "claim" else "f") == (b"ab0123456789" if how == "append" else b"0123456789")
     files.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == (["f", "g"] if how == "claim" else ["f"])
 
 
-def test_who_wants_to_stop_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_ends_the_wait_for_disk_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopping = threading.Event()
     disk = Disk(monkeypatch)
     disk.is_full.set()
     stopping.set()
-    room = DiskFullWait(stopping)
+    waiting = DiskFullWait(stopping)
     with pytest.raises(RunError, match=r"No space left on device; no data is lost"):
-        LocalFiles(tmp_path, disk_full=room).write("f", b"abc")
-    assert room.paused is None
+        LocalFiles(tmp_path, disk_full=waiting).write("f", b"abc")
+    assert waiting.paused is None
 
 
-def test_what_room_does_not_help_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_write_errors_are_raised_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Disk(monkeypatch, errno.EIO).is_full.set()
-    with pytest.raises(RunError, match="cannot write .*: Input/output error"):
+    with pytest.raises(RunError, match=r"cannot write .*: Input/output error"):
         LocalFiles(tmp_path, disk_full=DiskFullWait(threading.Event())).write("f", b"abc")
 
 
-def test_a_query_goes_on_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_continues_when_there_is_space_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(monkeypatch)
     places = {"checkpoint": str(tmp_path / "checkpoint"), "results": str(tmp_path / "results")}
     live = api.query(QUERY).start({"urn:s": "push:"}, placement="local", **places)

@@ -15,7 +15,7 @@ from hydrograph import api
 from hydrograph.cli.status import command as status
 from hydrograph.errors import HydrographError, RunError, UsageError
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.step.step import Stepper
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.runtime.placement.local import Local
@@ -98,7 +98,7 @@ class Site:
         return by_key
 
 
-def test_queries_come_change_and_go_and_a_restart_knows_them(tmp_path: Path) -> None:
+def test_added_replaced_and_removed_queries_survive_a_restart(tmp_path: Path) -> None:
     site = Site(tmp_path)
     live = site.start()
     site.send(live, 3)  # windows close at 10 and 20
@@ -127,7 +127,7 @@ def test_queries_come_change_and_go_and_a_restart_knows_them(tmp_path: Path) -> 
     }
 
 
-def test_replaced_static_data_is_what_a_restart_sees(tmp_path: Path) -> None:
+def test_replaced_static_data_survives_a_restart(tmp_path: Path) -> None:
     def kinds(name: str) -> Path:
         path = tmp_path / f"{name}.nt"
         path.write_text("".join(f"<urn:s{t}> <urn:is> <urn:{name}> .\n" for t in range(0, 200, 10)))
@@ -159,7 +159,7 @@ def test_replaced_static_data_is_what_a_restart_sees(tmp_path: Path) -> None:
         ("SELECT nonsense", "other", "expected"),
     ],
 )
-def test_what_can_not_be_added_does_not_touch_the_others(tmp_path: Path, text: str, name: str, complaint: str) -> None:
+def test_a_refused_query_does_not_affect_the_others(tmp_path: Path, text: str, name: str, complaint: str) -> None:
     site = Site(tmp_path)
     live = site.start()
     with pytest.raises(HydrographError, match=complaint):
@@ -203,7 +203,7 @@ def test_a_query_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch
     assert site.found() == {("query", 1): [10, 20, 30, 40, 50], ("other", 1): [10], ("other", 2): [50]}
 
 
-def test_a_query_alone_that_fails_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_failure_of_the_only_query_stops_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = Site(tmp_path)
     live = site.start()
     monkeypatch.setattr(Stepper, "evaluate", lambda *_: (_ for _ in ()).throw(RunError("out of luck")))

@@ -1,4 +1,4 @@
-"""Several queries in one driver, evaluated side by side on Spark: each reports what replay does."""
+"""Query pool: queries on Spark are evaluated in parallel, and each reports what replay does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_queries_run_at_once_and_one_that_fails_fails_alone() -> None:
+def test_remote_queries_run_in_parallel_and_fail_separately() -> None:
     both = threading.Barrier(2, timeout=20)
 
     def meets() -> str:
@@ -44,7 +44,7 @@ def test_queries_run_at_once_and_one_that_fails_fails_alone() -> None:
 
 
 @pytest.mark.spark
-def test_queries_side_by_side_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+def test_parallel_queries_on_spark_report_what_replay_does(tmp_path: Path, spark: SparkSession) -> None:
     site = Site(tmp_path, seed=5, files=4)
     units: dict[str, list[str]] = defaultdict(list)
 
@@ -71,8 +71,8 @@ def test_queries_side_by_side_on_spark(tmp_path: Path, spark: SparkSession) -> N
 
 
 @pytest.mark.spark
-def test_texts_of_a_query_on_spark(tmp_path: Path, spark: SparkSession) -> None:
-    """A filter's text stands beside the times of a batch, and is none of the numbers that change with it."""
+def test_text_constants_of_a_query_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    """Text constants of a filter are parameters beside the times of a batch, and do not change with it."""
     kept = 'CONTAINS(STR(?b), "x") && STR(?b) != "x3"'
     text = f"""SELECT ?b FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 2s STEP 1s]
         {{ WINDOW <urn:w> {{ ?a <urn:p> ?b FILTER({kept}) }} }}"""

@@ -1,9 +1,8 @@
-"""Who may go on with a checkpoint, what is told to whoever sends, and what a start leaves behind."""
+"""Start and stop of live queries on a checkpoint: refused starts, ended streams, failures, and what a start leaves."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hydrograph.live.status import read_status
 from hydrograph.live.step.records import ResultUnit
 from hydrograph.live.storage import input_log as log
 from hydrograph.live.storage.lease import FencedError
+from tests.support.waiting import until
 
 STREAM = "http://example.org/s"
 QUERY = """SELECT ?s FROM NAMED WINDOW <urn:w> ON <http://example.org/s> [RANGE 100ms STEP 100ms]
@@ -32,15 +32,7 @@ def triple(name: str) -> str:
     return f"<urn:{name}> <urn:p> <urn:o> ."
 
 
-def until(true: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if true():
-            return
-        time.sleep(0.05)
-    raise AssertionError("waited in vain")
-
-
-def test_a_start_that_is_refused_takes_the_checkpoint_from_nobody(tmp_path: Path) -> None:
+def test_a_refused_start_does_not_take_the_lease(tmp_path: Path) -> None:
     told: list[ResultUnit] = []
     with started(tmp_path, on_unit=told.append) as live:
         stream = live.streams[STREAM]
@@ -55,7 +47,7 @@ def test_a_start_that_is_refused_takes_the_checkpoint_from_nobody(tmp_path: Path
         until(lambda: len(told) == 1)
 
 
-def test_a_driver_that_gets_nothing_notices_that_another_has_taken_over(tmp_path: Path) -> None:
+def test_a_driver_without_input_notices_that_it_is_fenced(tmp_path: Path) -> None:
     first = started(tmp_path)
     with started(tmp_path) as second:
         with pytest.raises(FencedError):
@@ -67,7 +59,7 @@ def test_a_driver_that_gets_nothing_notices_that_another_has_taken_over(tmp_path
     assert read_status(str(tmp_path / "checkpoint"))["batch"] == 1
 
 
-def test_what_is_sent_to_a_stream_that_has_ended_is_refused_also_after_a_restart(tmp_path: Path) -> None:
+def test_input_after_the_end_of_a_stream_is_refused_also_after_a_restart(tmp_path: Path) -> None:
     live = started(tmp_path)
     live.streams[STREAM].send(10, triple("a"))
     live.streams[STREAM].end()
@@ -81,7 +73,7 @@ def test_what_is_sent_to_a_stream_that_has_ended_is_refused_also_after_a_restart
         again.streams[STREAM].send(20, triple("b"))
 
 
-def test_what_is_sent_behind_the_end_of_one_of_two_streams_is_refused(tmp_path: Path) -> None:
+def test_input_after_the_end_of_one_of_two_streams_is_refused(tmp_path: Path) -> None:
     with api.query(QUERY).start([(STREAM, "push:"), (STREAM, "push:")], checkpoint=tmp_path / "checkpoint") as live:
         assert list(live.streams) == [STREAM, f"{STREAM} 1"]
         live.streams[STREAM].send(10, triple("a"))
@@ -99,7 +91,7 @@ def test_what_is_sent_behind_the_end_of_one_of_two_streams_is_refused(tmp_path: 
     assert [unit.report.t for unit in told] == [100]
 
 
-def test_a_partition_that_was_read_has_to_be_given_again(tmp_path: Path) -> None:
+def test_a_restart_needs_every_partition_that_was_read(tmp_path: Path) -> None:
     pairs = [(STREAM, "push:"), (STREAM, "push:")]
     with api.query(QUERY).start(pairs, checkpoint=tmp_path / "checkpoint") as live:
         for stream in live.streams.values():
@@ -109,7 +101,7 @@ def test_a_partition_that_was_read_has_to_be_given_again(tmp_path: Path) -> None
         started(tmp_path)
 
 
-def test_whoever_is_told_of_a_unit_may_ask_for_a_stop_and_not_wait_for_the_batch(tmp_path: Path) -> None:
+def test_a_callback_may_stop_the_query_but_not_wait_for_its_own_batch(tmp_path: Path) -> None:
     said: list[str] = []
 
     def told(_: ResultUnit) -> None:
@@ -129,24 +121,24 @@ def test_whoever_is_told_of_a_unit_may_ask_for_a_stop_and_not_wait_for_the_batch
     assert live.loop.queries["query"].record.reports == 1
 
 
-def test_whoever_sends_is_told_that_the_query_has_died_and_so_does_its_status(tmp_path: Path) -> None:
+def test_senders_and_the_status_get_the_reason_of_a_failure(tmp_path: Path) -> None:
     def told(_: ResultUnit) -> None:
-        raise ValueError("the disk of somebody else")
+        raise ValueError("the disk of another program")
 
     live = started(tmp_path, on_unit=told)
     live.streams[STREAM].send(10, triple("a"))
     live.streams[STREAM].send(110, triple("a"))
-    with pytest.raises(ValueError, match="somebody else"):
+    with pytest.raises(ValueError, match="another program"):
         live.wait(30)
-    with pytest.raises(RunError, match="the query has ended: ValueError: the disk of somebody else"):
+    with pytest.raises(RunError, match="the query has ended: ValueError: the disk of another program"):
         live.streams[STREAM].send(120, triple("b"))
-    assert read_status(str(tmp_path / "checkpoint"))["stopped"] == "ValueError: the disk of somebody else"
+    assert read_status(str(tmp_path / "checkpoint"))["stopped"] == "ValueError: the disk of another program"
     (tmp_path / "checkpoint" / "status.json").write_text("{")
     with pytest.raises(RunError, match="is torn"):
         read_status(str(tmp_path / "checkpoint"))
 
 
-def test_many_short_starts_keep_no_log_that_nobody_needs_and_no_file_open(
+def test_many_short_starts_leave_no_unneeded_log_and_no_open_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "SEGMENT_BYTES", 2_000)

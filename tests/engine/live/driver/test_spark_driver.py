@@ -28,7 +28,7 @@ from hydrograph.live.driver.spark_driver import SparkDriver, query_error
 from hydrograph.live.driver.spark_source import locate_sources
 from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.results.sink import read_units
+from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.settings import Driver, ProgressTracking, Settings
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.sources.logged import LoggedPartition
@@ -48,6 +48,7 @@ from hydrograph.runtime.plan import plan
 from hydrograph.streams.static_graphs import StaticGraphs
 from tests.support.kill_harness import QUERY, STREAM, Site
 from tests.support.live_histories import History, random_history, replayed
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("placement", ["local", "spark"])
-def test_spark_drives_the_step_and_a_restart_goes_on(tmp_path: Path, spark: SparkSession, placement: str) -> None:
+def test_spark_drives_the_batch_loop_and_a_restart_resumes(tmp_path: Path, spark: SparkSession, placement: str) -> None:
     site = Site(tmp_path, seed=3, files=10)
     site.give(6)
     settings = {
@@ -84,7 +85,7 @@ def test_spark_drives_the_step_and_a_restart_goes_on(tmp_path: Path, spark: Spar
 
 
 @pytest.mark.spark
-def test_sent_elements_come_through_spark_also_when_the_log_has_forgotten_its_beginning(
+def test_spark_reads_pushed_elements_from_a_truncated_log(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "SEGMENT_BYTES", 4_000)
@@ -103,7 +104,7 @@ def test_sent_elements_come_through_spark_also_when_the_log_has_forgotten_its_be
     for at in range(0, 60, 3):
         before = live.status()["batch"]
         live.streams[STREAM].send_lines(site.lines[at : at + 3])
-        until(lambda before=before: live.status()["batch"] > before, live)  # type: ignore[misc]
+        until(lambda before=before: live.status()["batch"] > before, 60, lambda: not live.wait(0))  # type: ignore[misc]
     live.stop()
     first = min((tmp_path / "checkpoint" / "sources").rglob("*.log"))
     assert int(first.name.partition(".")[0]) > 0
@@ -116,7 +117,7 @@ def test_sent_elements_come_through_spark_also_when_the_log_has_forgotten_its_be
 
 
 @pytest.mark.spark
-def test_spark_is_asked_again_when_the_process_that_looks_for_it_dies(tmp_path: Path, spark: SparkSession) -> None:
+def test_the_streaming_query_restarts_when_its_planning_process_dies(tmp_path: Path, spark: SparkSession) -> None:
     site = Site(tmp_path, seed=6, files=6)
     settings = {
         "checkpoint": tmp_path / "checkpoint",
@@ -128,7 +129,7 @@ def test_spark_is_asked_again_when_the_process_that_looks_for_it_dies(tmp_path: 
     }
     live = api.query(QUERY).start({STREAM: "push:"}, **settings)
     live.streams[STREAM].send_lines(site.lines[:30])
-    until(lambda: live.status()["batch"] > 0, live)
+    until(lambda: live.status()["batch"] > 0, 60, lambda: not live.wait(0))
     processes = psutil.Process().children(recursive=True)
     looking = [each for each in processes if "python_streaming_source_runner" in " ".join(each.cmdline())]
     assert looking
@@ -143,9 +144,7 @@ def test_spark_is_asked_again_when_the_process_that_looks_for_it_dies(tmp_path: 
 
 
 @pytest.mark.spark
-def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
-    tmp_path: Path, spark: SparkSession
-) -> None:
+def test_spark_reads_results_of_another_query_with_synchronous_progress(tmp_path: Path, spark: SparkSession) -> None:
     site = Site(tmp_path, seed=5, files=4)
     site.give(4)
     made = """REGISTER RSTREAM <urn:made> AS CONSTRUCT { ?a <urn:at> ?room }
@@ -167,7 +166,7 @@ def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
         session=spark,
         on_unit=lambda unit: units.append(unit.text),
     )
-    until(lambda: len(units) >= 2, live)
+    until(lambda: len(units) >= 2, 60, lambda: not live.wait(0))
     live.stop()
     own = tmp_path / "checkpoint" / "spark" / f"{1:08d}" / f"{0:04d}" / "progress"
     batches = {each.name for each in (own / "offsets").iterdir() if each.name.isdigit()}
@@ -176,15 +175,6 @@ def test_results_of_another_query_come_through_spark_with_its_progress_in_step(
     commits = {each.name for each in (own / "commits").iterdir() if each.name.isdigit()}
     assert len(batches) - len(commits) <= 1
     assert live.status()["used"] == len(site.found())
-
-
-def until(done: Callable[[], bool], live: LiveQuery) -> None:
-    """Wait until something is so while a query runs."""
-    for _ in range(1_200):
-        if done():
-            return
-        assert not live.wait(0.05), "it has come to its end before"
-    pytest.fail("it does not come about")
 
 
 @pytest.mark.spark
@@ -264,7 +254,7 @@ class Lane:
         for arrival in arrivals:
             source = by_stream[arrival.stream]
             assert isinstance(source, LoggedPartition)
-            # As the case numbers them: what replay says of an element is said of the same one.
+            # Numbered as in the case, so that replay and live count the same elements.
             source.log.append(arrival.events, arrival.end)
 
     def finish(self) -> None:
@@ -278,9 +268,9 @@ def name_of(history: History) -> str:
 
 
 def through_spark(lanes: Sequence[Lane], session: SparkSession, root: Path, hasty: Random | None = None) -> int:
-    """Let Structured Streaming work off histories side by side, and compare; return how many reports there were.
+    """Run histories side by side on Structured Streaming and compare with replay; return the number of reports.
 
-    What comes together is a batch, unless somebody is `hasty`: then it is up to Spark which it finds together.
+    Elements sent together are one batch, unless `hasty`: then Spark decides which it reads together.
     """
     inputs = [each for lane in lanes for each in lane.inputs]
     results, checkpoint = LocalFiles(root / "results"), LocalFiles(root / "checkpoint")
@@ -321,7 +311,7 @@ def through_spark(lanes: Sequence[Lane], session: SparkSession, root: Path, hast
         results.close()
         checkpoint.close()
     if hasty is None:
-        assert many.batch.number - begun >= sum(map(any, batches)), "what came alone was not worked off alone"
+        assert many.batch.number - begun >= sum(map(any, batches)), "an element sent alone was not a batch of its own"
     units = [*read_units(results, many.segments)]
     for lane in lanes:
         seed, case = lane.history.case.seed, lane.history.case

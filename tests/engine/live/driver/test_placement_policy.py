@@ -1,8 +1,7 @@
-"""Where queries are evaluated: what they need beside the driver is known from their rows, what they cost measured."""
+"""Placement policy: memory is estimated from the rows of a query, load is measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -35,13 +34,15 @@ def state(rows: int) -> State:
     return State().plus(S, [StateRun.of(encode_elements(elements), "urn:s", 0)] if rows else [])
 
 
-def test_what_is_needed_grows_with_rows_and_with_those_kept() -> None:
+def test_needed_memory_grows_with_state_and_kept_rows() -> None:
     assert needed_bytes(state(0), 0) == 0
     own = state_bytes(state(1_000))
     assert own > 50_000
     assert needed_bytes(state(1_000), 0) == 2 * own
     assert needed_bytes(state(1_000), 1_000) == 4 * own
-    assert abs(needed_bytes(state(2_000), 2_000) - 2 * needed_bytes(state(1_000), 1_000)) < 0.05 * needed_bytes(state(2_000), 2_000)
+    assert abs(needed_bytes(state(2_000), 2_000) - 2 * needed_bytes(state(1_000), 1_000)) < 0.05 * needed_bytes(
+        state(2_000), 2_000
+    )
 
 
 WINDOW = "FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 10ms STEP 5ms] { WINDOW <urn:w> { ?s ?p ?o } }"
@@ -58,7 +59,9 @@ def driven(text: str, placed: Local, seconds: float, elements: int = 40) -> Batc
     source, ticks = MemorySource(chunks), count()
     placed.forget()
     stepper = Stepper(
-        QuerySpec(name="q", plan=plan(parse(text), RSPQL, 0), partitions=("urn:s",)), StaticGraphs(), EvaluationChoice(placed)
+        QuerySpec(name="q", plan=plan(parse(text), RSPQL, 0), partitions=("urn:s",)),
+        StaticGraphs(),
+        EvaluationChoice(placed),
     )
     runner = BatchLoop(
         RegisteredQuery(stepper), [memory_input(S, source)], MemoryFiles(), clock=lambda: seconds * next(ticks)
@@ -76,7 +79,7 @@ def settings(
     return Settings(checkpoint="unused", master=master, placement=placement)
 
 
-def test_a_driver_that_can_not_keep_up_gives_a_query_away(placed: Local) -> None:
+def test_an_overloaded_driver_moves_a_query_to_spark(placed: Local) -> None:
     runner = driven(WHOLE, placed, 1.0)
     queries = {"q": (runner.queries["q"].stepper, runner.load["q"])}
     assert runner.load["q"].load == pytest.approx(200)  # a second of work for 5 ms
@@ -90,7 +93,7 @@ def test_a_driver_that_can_not_keep_up_gives_a_query_away(placed: Local) -> None
     assert not runner.load  # counted from here on
 
 
-def test_nothing_moves_that_keeps_up_or_would_have_more_to_do_elsewhere(placed: Local) -> None:
+def test_queries_that_keep_up_or_are_incremental_do_not_move(placed: Local) -> None:
     quick = driven(WHOLE, placed, 0.004)
     assert quick.load["q"].load == 0  # not enough to judge by
     assert PlacementPolicy(settings()).overload_moves({"q": (quick.queries["q"].stepper, quick.load["q"])}) == {}
@@ -99,7 +102,7 @@ def test_nothing_moves_that_keeps_up_or_would_have_more_to_do_elsewhere(placed: 
     assert PlacementPolicy(settings()).overload_moves({"q": (kept.queries["q"].stepper, kept.load["q"])}) == {}
 
 
-def test_queries_that_are_slow_together_lose_the_slowest_that_may_go(placed: Local) -> None:
+def test_the_slowest_movable_query_moves_when_all_together_are_too_slow(placed: Local) -> None:
     stepper = driven(WHOLE, placed, 0.004).queries["q"].stepper
 
     def pace(milliseconds: float) -> LoadMeter:
@@ -114,7 +117,7 @@ def test_queries_that_are_slow_together_lose_the_slowest_that_may_go(placed: Loc
     assert [*moves] == ["b"]
 
 
-def test_one_slow_batch_says_nothing() -> None:
+def test_one_slow_batch_does_not_count() -> None:
     pace = LoadMeter()
     for second in range(100):
         pace.count_batch(9_000 if second == 50 else 200, 1_000 * second)

@@ -14,7 +14,7 @@ from hydrograph.live.driver import batch_loop as runner
 from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.evaluate import incremental, whole_windows
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.results import sink
+from hydrograph.live.results import exactly_once_sink as sink
 from hydrograph.live.step.records import QueryRecord, ResultUnit
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import Stepper
@@ -26,7 +26,7 @@ from tests.support.live_faults import DAMAGES, DeadError, World
 from tests.support.live_histories import History, random_history, replayed
 
 SEEDS = (5, 42, 13)
-"""A grid, reports without one, and changes; see `test_the_seeds_are_what_they_are_said_to_be`."""
+"""A grid, reports without one, and changes; see `test_the_seeds_cover_the_documented_cases`."""
 QUICK_OR_SLOW = [5, pytest.param(42, marks=pytest.mark.slow), pytest.param(13, marks=pytest.mark.slow)]
 
 
@@ -41,7 +41,7 @@ def few(seed: int) -> History:
     return random_history(seed)
 
 
-def test_the_seeds_are_what_they_are_said_to_be() -> None:
+def test_the_seeds_cover_the_documented_cases() -> None:
     plans = [few(seed).registered().plan for seed in SEEDS]
     assert [plan.reports is None for plan in plans] == [False, True, False]
     assert plans[2].operator is not StreamOperator.RSTREAM
@@ -51,7 +51,7 @@ def test_the_seeds_are_what_they_are_said_to_be() -> None:
 @pytest.mark.parametrize("seed", QUICK_OR_SLOW)
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("place", ["checkpoint", "results"])
-def test_every_write_may_fail(seed: int, half: bool, place: str, placed: Local) -> None:
+def test_recovery_after_a_failure_of_any_write(seed: int, half: bool, place: str, placed: Local) -> None:
     history = few(seed)
     expected = replayed(history.case, placed)
     for number in range(1, 200):
@@ -68,7 +68,9 @@ def test_every_write_may_fail(seed: int, half: bool, place: str, placed: Local) 
 
 @pytest.mark.parametrize("seed", QUICK_OR_SLOW)
 @pytest.mark.parametrize("point", [point for point in failpoints.POINTS if point != "write"])
-def test_it_may_die_at_every_point(seed: int, point: str, placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_after_a_crash_at_any_point(
+    seed: int, point: str, placed: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
     history = few(seed)
     expected = replayed(history.case, placed)
     for number in (1, 2, 4):
@@ -87,7 +89,7 @@ def test_it_may_die_at_every_point(seed: int, point: str, placed: Local, monkeyp
         assert world.lines(world.survive()) == expected, f"seed {seed}, {point} {number}"
 
 
-def test_it_may_die_in_the_middle_of_writing_units(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_after_a_crash_while_units_are_written(placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     history = few(SEEDS[0])
     expected = replayed(history.case, placed)
     times = iter(["driver"])
@@ -104,7 +106,7 @@ def test_it_may_die_in_the_middle_of_writing_units(placed: Local, monkeypatch: p
 
 @pytest.mark.parametrize("seed", QUICK_OR_SLOW)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_every_file_of_the_last_batch_heals(seed: int, damage: str, placed: Local) -> None:
+def test_recovery_after_damage_of_any_file_of_the_last_batch(seed: int, damage: str, placed: Local) -> None:
     history = few(seed)
     expected = replayed(history.case, placed)
     steps = max(2, len(history.batches) - 1)
@@ -125,7 +127,7 @@ def test_every_file_of_the_last_batch_heals(seed: int, damage: str, placed: Loca
         assert world.lines(world.go_on()) == expected, f"seed {seed}, {name} {damage}"
 
 
-def test_a_unit_that_would_change_stops_the_query(placed: Local) -> None:
+def test_a_replayed_unit_that_differs_stops_the_query(placed: Local) -> None:
     history = few(SEEDS[0])
     world = World(history, placed)
     world.go_on()
@@ -153,7 +155,7 @@ def test_a_unit_that_would_change_stops_the_query(placed: Local) -> None:
     world.go_on()
 
 
-def test_what_is_compared_is_kept_no_longer_than_until_a_record_covers_it(placed: Local) -> None:
+def test_uncommitted_units_are_kept_until_they_are_committed(placed: Local) -> None:
     history = few(SEEDS[0])
     expected = replayed(history.case, placed)
     kept = 0
@@ -170,7 +172,7 @@ def test_what_is_compared_is_kept_no_longer_than_until_a_record_covers_it(placed
     assert kept
 
 
-def test_an_older_driver_stops_before_it_writes(placed: Local) -> None:
+def test_a_fenced_driver_stops_before_it_writes(placed: Local) -> None:
     history = few(SEEDS[0])
     expected = replayed(history.case, placed)
     world = World(history, placed)
@@ -188,9 +190,7 @@ def test_an_older_driver_stops_before_it_writes(placed: Local) -> None:
 
 
 @pytest.mark.parametrize("point", [*failpoints.POINTS, "about to write"])
-def test_what_a_driver_writes_that_wakes_up_too_late_does_not_count(
-    point: str, placed: Local, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writes_of_a_fenced_driver_are_ignored(point: str, placed: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     history = few(SEEDS[0])
     expected = replayed(history.case, placed)
     world = World(history, placed)
@@ -233,7 +233,7 @@ def test_what_a_driver_writes_that_wakes_up_too_late_does_not_count(
 
 
 @pytest.mark.parametrize(("on_spark", "fails", "survives"), [(True, 1, True), (True, 2, False), (False, 1, False)])
-def test_a_job_that_fails_on_spark_is_tried_again(
+def test_a_failed_spark_job_is_retried_once(
     on_spark: bool, fails: int, survives: bool, placed: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = World(few(SEEDS[0]), placed).driver().founding
@@ -266,7 +266,7 @@ def test_a_checkpoint_of_another_query_is_refused(placed: Local) -> None:
         other.open()
 
 
-def test_results_that_are_gone_for_good_are_missed_aloud(placed: Local) -> None:
+def test_missing_results_that_cannot_be_replayed_are_an_error(placed: Local) -> None:
     world = World(random_history(8, one_by_one=True), placed)
     world.go_on(39)
     assert world.results.data

@@ -1,4 +1,4 @@
-"""`--sync`: the names of new files are on the disk too, not only what is in them."""
+"""Local files with `--sync`: fsync of the directory makes the names of new files durable too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydrograph.live.storage.files import LocalFiles
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_directories_are_synced_when_names_in_them_are_new(
+def test_directories_are_synced_when_they_get_new_files(
     sync: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from hydrograph.live.driver.spark_driver import SparkDriver
-from hydrograph.live.driver.spark_source import ROWS
+from hydrograph.live.driver.spark_source import SPARK_ROWS
 from hydrograph.live.step.input_batch import InputBatch
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
@@ -35,7 +35,7 @@ def driver(known: int) -> SparkDriver:
     return SparkDriver(*cast("tuple[Any, ...]", (runner, inputs, reachable, None, "")))
 
 
-def test_rows_become_stretches_in_order() -> None:
+def test_rows_of_spark_become_ordered_input_without_gaps() -> None:
     rows = [
         row((1, 0, 4), 7),
         row((0, 20, 30), 5),
@@ -44,7 +44,7 @@ def test_rows_become_stretches_in_order() -> None:
         row((0, 0, 10), 1),
         row((0, 40, 50), None, rejected=3),
     ]
-    found = driver(10).uncommitted_input(pa.Table.from_pylist(rows, schema=ROWS))
+    found = driver(10).uncommitted_input(pa.Table.from_pylist(rows, schema=SPARK_ROWS))
     said = [(a.partition, a.start, a.end, sorted(a.events.column("t").to_pylist()), a.rejected) for a in found]
     assert said == [
         (0, 10, 20, [2], 0),  # what lies before it is known
@@ -56,5 +56,5 @@ def test_rows_become_stretches_in_order() -> None:
     assert all(a.events.schema == EVENTS for a in found)
 
 
-def test_nothing_becomes_nothing() -> None:
-    assert driver(0).uncommitted_input(ROWS.empty_table()) == []
+def test_no_rows_become_no_input() -> None:
+    assert driver(0).uncommitted_input(SPARK_ROWS.empty_table()) == []

@@ -13,8 +13,8 @@ from hydrograph.errors import RunError
 from hydrograph.live.checkpoint.batch_commit import BatchJournal
 from hydrograph.live.checkpoint.startup_checks import OWNER
 from hydrograph.live.query import LiveQuery
-from hydrograph.live.results import sink
-from hydrograph.live.results.sink import SegmentSink, read_units
+from hydrograph.live.results import exactly_once_sink as sink
+from hydrograph.live.results.exactly_once_sink import SegmentSink, read_units
 from hydrograph.live.step.records import BatchDecision, BatchOutcome, ResultUnit, make_units
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.framing import TornError, unframe
@@ -42,7 +42,7 @@ class Driver:
     """A driver on a checkpoint and results, that does with them what a runner does."""
 
     def __init__(self, checkpoint: MemoryFiles, results: MemoryFiles, *, tied: bool = True) -> None:
-        """Go on from what is there."""
+        """Resume from the checkpoint."""
         lease = Lease(checkpoint)
         self.journal = BatchJournal(checkpoint, {}, lease.epoch)
         self.sink = SegmentSink(results, lease.epoch, checkpoint if tied else None)
@@ -61,7 +61,7 @@ class Driver:
 
 
 def written(*batches: int, tied: bool = True) -> tuple[MemoryFiles, MemoryFiles]:
-    """Return checkpoint and results after some drivers, each of which has worked off so many batches."""
+    """Return checkpoint and results after some drivers, each of which has run so many batches."""
     checkpoint, results = MemoryFiles(), MemoryFiles()
     for number in batches:
         driver = Driver(checkpoint, results, tied=tied)
@@ -76,7 +76,7 @@ def times(results: MemoryFiles) -> list[int]:
 
 @pytest.mark.parametrize("tied", [True, False], ids=["with an owner", "from before there were owners"])
 @pytest.mark.parametrize("records", [0, 2])
-def test_results_of_another_checkpoint_are_refused_and_stay_as_they_are(records: int, tied: bool) -> None:
+def test_results_of_another_checkpoint_are_refused_and_unchanged(records: int, tied: bool) -> None:
     _, results = written(3, 2, tied=tied)
     other, _ = written(records) if records else (MemoryFiles(), None)
     if not tied and records:
@@ -88,7 +88,7 @@ def test_results_of_another_checkpoint_are_refused_and_stay_as_they_are(records:
         assert results.data == before
 
 
-def test_a_query_with_another_checkpoint_leaves_results_alone(tmp_path: Path) -> None:
+def test_a_query_with_another_checkpoint_does_not_touch_results(tmp_path: Path) -> None:
     text = "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s STEP 1s] { WINDOW <urn:w> { ?s ?p ?o } }"
 
     def start(checkpoint: str) -> LiveQuery:
@@ -116,7 +116,7 @@ def test_a_query_with_another_checkpoint_leaves_results_alone(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_checkpoint_takes_up_results_that_it_wrote_before_there_were_owners(committed: bool) -> None:
+def test_a_checkpoint_claims_its_results_without_an_owner_file(committed: bool) -> None:
     checkpoint, results = written(3, 2, tied=False)
     if not committed:
         Driver(checkpoint, results, tied=False).work(done=False)
@@ -129,7 +129,7 @@ def test_a_checkpoint_takes_up_results_that_it_wrote_before_there_were_owners(co
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("place", ["checkpoint", "results"])
-def test_a_damaged_owner_heals(place: str, damage: str) -> None:
+def test_a_damaged_owner_file_is_repaired(place: str, damage: str) -> None:
     checkpoint, results = written(3, 2)
     files = checkpoint if place == "checkpoint" else results
     whole = files.data[OWNER]
@@ -143,7 +143,7 @@ def test_a_damaged_owner_heals(place: str, damage: str) -> None:
     assert times(results) == [1, 2, 3, 4, 5, 6]
 
 
-def test_of_two_checkpoints_that_come_at_once_one_has_the_results() -> None:
+def test_only_one_of_two_simultaneous_checkpoints_gets_the_results() -> None:
     class Slow(MemoryFiles):
         """Files of a driver before which another comes when it has looked."""
 
@@ -159,7 +159,7 @@ def test_of_two_checkpoints_that_come_at_once_one_has_the_results() -> None:
     assert results.data == others.data
 
 
-def test_a_driver_that_slept_while_it_started_cuts_nothing_of_its_successor() -> None:
+def test_a_driver_fenced_during_its_start_truncates_nothing() -> None:
     checkpoint, results = written(2)
     lease = Lease(checkpoint)
     slept = SegmentSink(results, lease.epoch, checkpoint)
@@ -182,7 +182,7 @@ def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_segments")
-def test_a_start_reads_what_the_last_records_speak_of_and_not_all_results() -> None:
+def test_a_start_reads_only_recent_segments() -> None:
     read = []
     for number in (40, 400):
         checkpoint, written_first = written(number)
@@ -196,7 +196,7 @@ def test_a_start_reads_what_the_last_records_speak_of_and_not_all_results() -> N
 
 @pytest.mark.usefixtures("short_segments")
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_segment_of_the_last_batches_heals_and_an_old_one_is_missed_by_its_size(damage: str) -> None:
+def test_damaged_recent_segments_are_repaired_and_damaged_old_ones_detected(damage: str) -> None:
     checkpoint, results = written(60)
     for name in segment_names(results)[-3:]:
         broken = MemoryFiles(dict(results.data))
@@ -223,7 +223,7 @@ def test_a_damaged_segment_of_the_last_batches_heals_and_an_old_one_is_missed_by
 
 
 @pytest.mark.usefixtures("short_segments")
-def test_a_segment_is_closed_when_others_have_begun(tmp_path: Path) -> None:
+def test_at_most_two_segments_stay_open(tmp_path: Path) -> None:
     files = LocalFiles(tmp_path)
     out = SegmentSink(files, 1)
     out.resume({})
@@ -239,7 +239,7 @@ def test_a_segment_is_closed_when_others_have_begun(tmp_path: Path) -> None:
     files.close()
 
 
-def test_a_file_that_is_written_anew_is_appended_to_where_it_stands(tmp_path: Path) -> None:
+def test_appends_go_to_the_new_file_after_a_rewrite(tmp_path: Path) -> None:
     files = LocalFiles(tmp_path)
     files.append("a/one", 0, b"1234")
     files.write("a/one", b"56")
@@ -257,7 +257,7 @@ def records(checkpoint: MemoryFiles) -> list[bytes]:
 
 @pytest.mark.usefixtures("short_segments")
 @pytest.mark.parametrize("batches", [[400], [1] * 100, [20] * 20], ids=["one driver", "many", "some"])
-def test_a_record_does_not_grow_with_drivers_and_segments(batches: list[int]) -> None:
+def test_the_size_of_a_record_does_not_depend_on_past_drivers_and_segments(batches: list[int]) -> None:
     checkpoint, results = written(*batches)
     assert len(segment_names(results)) > 90
     assert max(map(len, records(checkpoint))) < 1000
@@ -269,7 +269,7 @@ def test_a_record_does_not_grow_with_drivers_and_segments(batches: list[int]) ->
 
 @pytest.mark.usefixtures("short_segments")
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_that_names_finished_segments_heals(damage: str) -> None:
+def test_a_damaged_boundary_file_is_repaired(damage: str) -> None:
     checkpoint, results = written(30, 30)
     for name in [name for name in results.data if name.endswith(".from")]:
         broken = MemoryFiles(dict(results.data))
@@ -283,7 +283,7 @@ def test_a_damaged_file_that_names_finished_segments_heals(damage: str) -> None:
 
 
 @pytest.mark.usefixtures("short_segments")
-def test_an_older_driver_that_still_writes_does_not_count_where_segments_are_named_together() -> None:
+def test_writes_of_a_fenced_driver_before_a_boundary_are_ignored() -> None:
     checkpoint, results = MemoryFiles(), MemoryFiles()
     older = Driver(checkpoint, results)
     for _ in range(40):

@@ -1,6 +1,6 @@
-"""Checkpoints and results elsewhere: what is asked of files, two drivers at once, and one that goes on somewhere else.
+"""Remote checkpoints and results: all file operations, two drivers at once, and a restart on another machine.
 
-File systems of this machine stand for those elsewhere; one of them can not append, as S3.
+Local file systems simulate remote ones; one of them cannot append, like S3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 from hydrograph import api
 from hydrograph.errors import DataError, RunError
-from hydrograph.live.results.sink import SegmentSink, read_units
+from hydrograph.live.results.exactly_once_sink import SegmentSink, read_units
 from hydrograph.live.step.records import make_units
 from hydrograph.live.storage import files
 from hydrograph.live.storage import input_log as logs
@@ -55,7 +55,7 @@ def not_appending(root: Path) -> RemoteFiles:
 
 
 @pytest.mark.parametrize("made", [LocalFiles, appending, not_appending])
-def test_files_do_what_is_asked_of_them(made: Callable[[Path], Files], tmp_path: Path) -> None:
+def test_remote_files_implement_all_operations(made: Callable[[Path], Files], tmp_path: Path) -> None:
     kept = made(tmp_path)
     assert (kept.read("a/b"), kept.size("a/b"), kept.names("a")) == (None, None, [])
     kept.write("a/b", b"one")
@@ -78,7 +78,7 @@ def test_files_do_what_is_asked_of_them(made: Callable[[Path], Files], tmp_path:
         kept.close()
 
 
-def test_of_two_drivers_that_take_a_lease_at_once_one_has_it(tmp_path: Path) -> None:
+def test_only_one_of_two_simultaneous_drivers_gets_the_lease(tmp_path: Path) -> None:
     class Slow(RemoteFiles):
         """Files of a driver that looks, and writes only after another has."""
 
@@ -99,7 +99,7 @@ def test_of_two_drivers_that_take_a_lease_at_once_one_has_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_driver_that_is_started_elsewhere_goes_on_from_the_url(
+def test_a_driver_on_another_machine_resumes_from_the_url(
     elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if elsewhere:  # what is at file:// is no file of this machine
@@ -147,7 +147,7 @@ def counting(root: Path) -> CountingFiles:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("made", [LocalFiles, appending, not_appending])
-def test_a_file_is_what_was_appended_and_not_cut(
+def test_a_file_equals_its_appends_and_truncations(
     made: Callable[[Path], Files], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "COMPACTED_OBJECTS", 4)
@@ -168,7 +168,7 @@ def test_a_file_is_what_was_appended_and_not_cut(
             case 2:
                 if isinstance(kept, LocalFiles):
                     kept.close()
-                kept = made(tmp_path)  # another process goes on
+                kept = made(tmp_path)  # another process continues
             case chosen:
                 at = rng.randrange(len(before) + 1) if chosen == 3 else len(before)
                 data = rng.randbytes(rng.randrange(20))
@@ -186,7 +186,7 @@ def test_a_file_is_what_was_appended_and_not_cut(
         kept.close()
 
 
-def test_what_is_sent_to_where_nothing_can_be_appended_follows_what_came(tmp_path: Path) -> None:
+def test_pushed_input_is_logged_on_a_store_without_append(tmp_path: Path) -> None:
     written = []
     for number in (300, 1200):
         files = counting(tmp_path / str(number))
@@ -202,7 +202,7 @@ def test_what_is_sent_to_where_nothing_can_be_appended_follows_what_came(tmp_pat
     assert written[1] < 5 * written[0]
 
 
-def test_results_are_sent_once_or_twice_too(tmp_path: Path) -> None:
+def test_uncommitted_results_are_written_again_on_a_store_without_append(tmp_path: Path) -> None:
     files = counting(tmp_path)
     out = SegmentSink(files, 1)
     out.resume({})
@@ -224,22 +224,21 @@ def test_forgetting_removes_every_object(tmp_path: Path, monkeypatch: pytest.Mon
     assert len([*tmp_path.rglob("*")]) < before / 5
 
 
-def test_an_object_that_is_missing_is_missed_by_whoever_reads_it(tmp_path: Path) -> None:
+def test_a_missing_object_is_detected_by_readers(tmp_path: Path) -> None:
     files = not_appending(tmp_path)
     log = InputLog(files, "log", Lease(files))
     ends = [
-        log.append(pa.Table.from_batches([encode_events([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t) for t in range(1, 6)
+        log.append(pa.Table.from_batches([encode_events([(t, t, "<urn:s>", "<urn:p>", "<urn:o>")])]), t)
+        for t in range(1, 6)
     ]
     (gone,) = [file for file in tmp_path.rglob("*") if file.name == f"{ends[1]:020d}"]
     gone.unlink()
     with pytest.raises(DataError, match=f"bytes from {ends[1]} to {ends[2]}"):
         InputLog(files, "log", Lease(files), ends[1])
-    assert InputLog(files, "log", Lease(files), ends[2]).end == ends[4]  # what was worked off is not needed
+    assert InputLog(files, "log", Lease(files), ends[2]).end == ends[4]  # committed input is not needed
 
 
-def test_who_reads_while_one_object_is_made_of_many_reads_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readers_are_not_disturbed_by_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "COMPACTED_OBJECTS", 4)
     files = not_appending(tmp_path)
     for at in range(4):

@@ -31,13 +31,13 @@ class Asleep(Lease):
         super().check()
 
 
-def test_after_it_was_fenced_nothing_is_written_any_more() -> None:
+def test_a_fenced_log_accepts_no_further_appends() -> None:
     files = MemoryFiles()
     lease = Asleep(files)
     older, successors = InputLog(files, "log", lease), list[InputLog]()
     older.append(row(1), 1)
     lease.before = lambda: successors.append(InputLog(files, "log", Lease(files))) if not successors else None
-    with pytest.raises(FencedError):  # it stands there whole, and the successor has found it
+    with pytest.raises(FencedError):  # its frame is intact, and the successor has read it
         older.append(row(2), 2)
     (newer,) = successors
     assert times(files) == [1, 2]
@@ -55,7 +55,7 @@ def test_after_it_was_fenced_nothing_is_written_any_more() -> None:
 
 @pytest.mark.parametrize("taken_over", ["never", "before it looks", "after it has looked"])
 @pytest.mark.parametrize("left", ["nothing", "half", "whole"])
-def test_after_an_append_that_failed_no_whole_frame_is_cut(left: str, taken_over: str) -> None:
+def test_a_failed_append_truncates_no_intact_frame(left: str, taken_over: str) -> None:
     class Failing(MemoryFiles):
         """Files that fail once, and leave something."""
 
