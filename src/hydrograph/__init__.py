@@ -1,13 +1,13 @@
-"""Hydrograph: continuous SPARQL over RDF streams on Apache Spark, and the gauge for engines that do the same."""
+"""Hydrograph: continuous SPARQL queries over RDF streams on Apache Spark."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hydrograph.api import Habits, Query, events, query, stream
+    from hydrograph.api import ProfileOverrides, Query, events, query, stream
 
-__all__ = ["Habits", "Query", "__version__", "events", "query", "stream"]
+__all__ = ["ProfileOverrides", "Query", "__version__", "events", "query", "stream"]
 
 __version__ = "0.1.0"
 

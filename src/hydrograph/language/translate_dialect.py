@@ -57,7 +57,7 @@ def reword(query: ContinuousQuery, to: str, profile: Profile) -> Rewording:
     assert asked(back) == asked(query), f"printed as {to}, this query has another algebra:\n{text}"
     lost += _order_of_streams(query, back)
     own = effective(query, profile)
-    lost += _habits(own, effective(back, target), dialect.title)
+    lost += _profile_differences(own, effective(back, target), dialect.title)
     return Rewording(text, tuple(lost), profile.name if effective(back, profile) == own else None)
 
 
@@ -114,7 +114,7 @@ def _order_of_streams(query: ContinuousQuery, back: ContinuousQuery) -> Iterator
         yield "the order of the streams, in which events of one instant enter"
 
 
-def _habits(own: Profile, other: Profile, title: str) -> Iterator[str]:
+def _profile_differences(own: Profile, other: Profile, title: str) -> Iterator[str]:
     """Yield the settings in which two profiles differ."""
     if own == other:
         return
