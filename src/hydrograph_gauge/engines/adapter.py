@@ -6,12 +6,11 @@ import queue
 import re
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import BinaryIO, Literal, Protocol, assert_never
 
 from hydrograph.errors import HydrographError, QueryError, SyntaxQueryError, UnsupportedError
-from hydrograph.runtime.reports import Report
 from hydrograph_gauge.engines.protocol import (
     Answer,
     End,
@@ -76,8 +75,24 @@ class EngineAdapter(Protocol):
         """Do what is due by the clock."""
 
 
-def report_replies(query: str, report: Report) -> Replies:
-    """Yield the replies for one of Hydrograph's reports."""
+class ReportedRows(Protocol):
+    """Report of Hydrograph, with rows as terms in N-Triples."""
+
+    @property
+    def t(self) -> int:
+        """Time of the report."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the columns."""
+
+    @property
+    def rows(self) -> Sequence[Sequence[str | None]]:
+        """Rows; None is unbound."""
+
+
+def report_replies(query: str, report: ReportedRows) -> Replies:
+    """Yield the replies for a report."""
     rows = [
         {name: term for name, term in zip(report.variables, row, strict=True) if term is not None}
         for row in report.rows

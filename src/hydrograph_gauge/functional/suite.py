@@ -1,4 +1,4 @@
-"""Runs the suite on an engine: every case at once in one process, and each alone where that process did not live."""
+"""Functional suite on an engine: all cases in one process, and each alone if that process dies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIMITS = Limits(seconds=120)
 
 
 class SuiteTest(Protocol):
-    """A case, ours or the W3C's."""
+    """Case of the suite, ours or the W3C's."""
 
     @property
     def group(self) -> str:
@@ -45,10 +45,10 @@ class SuiteTest(Protocol):
 
     @property
     def static(self) -> str:
-        """What tells its static data from that of others."""
+        """Key of its static data: cases with equal keys share a process."""
 
     def query(self) -> ContinuousQuery:
-        """Return what is asked."""
+        """Return the query."""
 
     def elements(self, *, by_clock: bool = False) -> Mapping[Iri, tuple[Element, ...]]:
         """Return the streams."""

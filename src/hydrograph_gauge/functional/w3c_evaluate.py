@@ -89,7 +89,7 @@ class Engine:
         query = parse(test.text, "sparql", base=test.query.as_uri())
         content, named = _by_name(test.data), _by_name(test.graphs)
         if query.dataset != Dataset():
-            # A query that says FROM or FROM NAMED sees nothing but what it names.
+            # A query with FROM or FROM NAMED sees only the graphs that it names.
             files = content | named
             content, named = _bound(query.dataset.default, files), _bound(query.dataset.named, files)
         run = Query(in_window(query), RSPQL).over(

@@ -18,7 +18,7 @@ QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
-"""What stands in a manifest."""
+"""Node of a manifest."""
 
 
 class Kind(Enum):

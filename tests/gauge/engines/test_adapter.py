@@ -27,7 +27,7 @@ from hydrograph_gauge.engines.protocol import (
 
 
 class Engine:
-    """Says what it is given to say; fails at the end if it is told so."""
+    """Adapter that returns given replies, and fails at the end on demand."""
 
     def __init__(self, *, fails: bool = False) -> None:
         """Start with nothing to say."""

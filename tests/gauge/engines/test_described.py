@@ -100,7 +100,7 @@ def test_what_it_refuses_is_told_by_its_words(described: str, addition: str, ver
 
 
 def test_static_graphs_come_in_files_of_their_own(described: str, tmp_path: Path) -> None:
-    """What a query names and nobody has loaded under that name is the default data, as a merged text means it."""
+    """A graph that a query names and that is not loaded is the default data, as in a merged text."""
     names = "FROM <urn:one> FROM <urn:else> FROM NAMED <urn:two>"
     text = registry.print_for_engine(described, QUERY).replace("FROM NAMED WINDOW", f"{names} FROM NAMED WINDOW")
     static = {None: "default", "urn:one": "one", "urn:two": "two"}
@@ -148,7 +148,7 @@ def test_shipped_descriptions_say_what_the_user_has_to_supply(tmp_path: Path) ->
 
 @pytest.mark.parametrize("prolog", ["stand-in", "swipl"])
 def test_a_language_that_nobody_here_reads(prolog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ETALIS can not be fetched: its runner calls stand-ins of the predicates that it has, where there is a Prolog."""
+    """ETALIS cannot be fetched: its runner calls stubs of its predicates, if Prolog is installed."""
     if prolog == "stand-in":
         program = tmp_path / "swipl"
         program.write_text(f'#!/bin/sh\nexec {sys.executable} {STUBS / "etalis" / "swipl.py"} "$@"\n')
@@ -182,7 +182,7 @@ def test_a_language_that_nobody_here_reads(prolog: str, tmp_path: Path, monkeypa
 
 @pytest.fixture(scope="module", params=["csparql", "cqels"])
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The engines can not be fetched: stand-ins with the same methods say back what they are given."""
+    """The engines cannot be fetched: stubs with the same methods echo their input."""
     javac, jar = shutil.which("javac"), shutil.which("jar")
     if javac is None or jar is None:
         pytest.skip("no Java compiler here")
@@ -210,7 +210,7 @@ def test_runners_speak_the_interfaces_of_their_engines(runner: str, tmp_path: Pa
 def test_what_the_engines_refuse(runner: str) -> None:
     text = "# variables: s o streams: <urn:s>\n" + registry.print_for_engine(
         runner, QUERY
-    )  # so that nobody here reads it first
+    )  # a language that Hydrograph does not parse
     texts = {"bad": text.replace("STREAM", "TREAM"), "much": f"{text}# EXISTS"}
     questions = {name: EngineQuery(each, ("s", "o")) for name, each in texts.items()}
     found = run_session(

@@ -62,7 +62,7 @@ def played(elements: Sequence[Element], limits: Limits) -> SessionResult:
 
 def judged(elements: Sequence[Element], found: SessionResult) -> Judgement:
     profile = registry.get_engine("rsp-js").profile
-    # It learns that a window is over from the next element: those behind the last one are nobody's fault.
+    # It learns from the next element that a window is over: windows after the last one do not count.
     due = evaluate_reports(STAR, {STREAM: elements}, profile=profile, until=elements[-1].t)
     trial = JudgeInput(
         key=Key(test="star", engine="rsp-js", query="q"),

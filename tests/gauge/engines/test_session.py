@@ -179,7 +179,7 @@ def test_queries_that_have_failed_are_not_waited_for() -> None:
 
 
 def test_queries_are_taken_back_in_the_end(tmp_path: Path) -> None:
-    """What an engine is told is on file: one that goes on running must not keep the queries of a run."""
+    """An engine that outlives the run must not keep its queries: the commands it gets are recorded."""
     for fault in ("none", "foreign"):
         told = tmp_path / fault
         task = SessionInput(

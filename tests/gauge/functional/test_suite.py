@@ -98,7 +98,7 @@ def test_eager_engines_are_compared_row_by_row(said: str, wrong: str) -> None:
     [
         ([100, 200, 300], ""),
         ([100, 300], "silent at 200 ms, where an empty report was due"),
-        ([100, None, 300], ""),  # nobody can say which report came
+        ([100, None, 300], ""),  # it is unknown which report came
     ],
 )
 def test_silence_is_not_an_empty_report(times: list[int | None], wrong: str) -> None:

@@ -145,7 +145,7 @@ def test_an_engine_that_hangs(rooms: str) -> None:
 
 
 def test_an_engine_that_skips_input_while_it_is_busy(rooms: str) -> None:
-    """It works 0.3 s on each window, and has no room for what comes meanwhile."""
+    """It spends 0.3 s on each window, and drops elements that arrive meanwhile."""
     stream = tuple(elements(100, 4_000))
     found = judged(play(rooms, "slow", stream, ByEventTime(), Limits(seconds=60)), stream, due_at_close(stream[0].t))
     assert [fault.kind for fault in found.faults] == [FaultKind.SKIPS], found.outcome.faults

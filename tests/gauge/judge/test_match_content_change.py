@@ -59,7 +59,7 @@ def test_rows_of_elements_that_stayed_too_long_are_blamed_on_their_triples() -> 
     assert (window.recall, window.precision) == (1, 0.6)
     for each in window.extra[:3]:
         assert sorted(text.split()[0] for text in each.triples) == sorted(str(text) for text in each.row)
-    # An element says two rows more if there is one that is 600 ms older.
+    # An element makes two more rows if there is one that is 600 ms older.
     extra = found.outcome.extra
     assert extra == 2 * (40 - 6)
     output = found.outcome.output

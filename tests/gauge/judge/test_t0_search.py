@@ -1,4 +1,4 @@
-"""A t0 that nobody knows: it is found from the answers, and answers are judged by CSRBench's rule."""
+"""Search for an unknown t0 from the answers, which are judged by CSRBench's rule."""
 
 from __future__ import annotations
 

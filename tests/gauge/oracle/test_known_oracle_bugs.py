@@ -18,7 +18,7 @@ CASES = pytest.mark.parametrize("entry", KNOWN_BUGS, ids=lambda entry: entry.nam
 
 @CASES
 def test_pyoxigraph_is_still_wrong(entry: KnownBug) -> None:
-    # An entry that fails here has been mended: take it off the list.
+    # An entry that fails here has been fixed upstream: remove it from the list.
     assert Counter(window_store.evaluate(entry.text, entry.dataset)) != Counter(entry.right)
 
 

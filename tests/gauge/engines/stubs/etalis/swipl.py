@@ -1,4 +1,4 @@
-"""A stand-in for SWI-Prolog with ETALIS, which can not be fetched: says when a price is below the one before."""
+"""Stub of SWI-Prolog with ETALIS, which cannot be fetched: reports a price below the previous one."""
 
 from __future__ import annotations
 
