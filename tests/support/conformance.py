@@ -1,6 +1,6 @@
 """`make conformance W3C=PATH`: every query test of the W3C for SPARQL 1.1, on Spark and in the local placement.
 
-PATH holds the folder `sparql11` of https://github.com/w3c/rdf-tests. The last line says how many tests passed in all
+PATH holds the folder `sparql11` of https://github.com/w3c/rdf-tests. The last line shows how many tests passed in all
 placements. A failure is expected only if `expected_failures.toml` gives its reason; one listed there that passes, or
 that names no test, is an error too.
 """
@@ -36,15 +36,15 @@ _FEW = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a test went: nothing wrong, or what is."""
+class ConformanceResult:
+    """Result of a test: an empty text, or what is wrong."""
 
     test: Entry
     placement: str
     wrong: str
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line at once."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
@@ -65,7 +65,7 @@ def find_manifest(root: Path) -> Path:
     raise UsageError(f"{root}: no {MANIFEST}; clone {SOURCE} and give the path of its folder sparql")
 
 
-def syntax(test: Entry) -> str:
+def check_syntax(test: Entry) -> str:
     """Return what is wrong with how a syntax test is read."""
     try:
         parse(test.text, "sparql", base=test.query.as_uri())
@@ -76,7 +76,7 @@ def syntax(test: Entry) -> str:
     return "accepted" if test.kind is Kind.NEGATIVE_SYNTAX else ""
 
 
-def evaluation(engine: Engine, test: Entry) -> str:
+def check_evaluation(engine: Engine, test: Entry) -> str:
     """Return what is wrong with the answer to an evaluation test."""
     assert test.result is not None, test.name
     expected = read_answer(test.result)
@@ -87,7 +87,7 @@ def evaluation(engine: Engine, test: Entry) -> str:
     return difference(expected, got, lax=test.lax)[:_SHOWN]
 
 
-def judge(outcomes: Iterable[Outcome], known: dict[str, str], *, whole: bool) -> list[str]:
+def unexpected_results(outcomes: Iterable[ConformanceResult], known: dict[str, str], *, whole: bool) -> list[str]:
     """Return what is not as expected: failures without a reason, and reasons without a failure."""
     outcomes = list(outcomes)
     complaints = [
@@ -111,26 +111,26 @@ def _progress(done: int, total: int, placement: str, name: str, started: float) 
     sys.stderr.flush()
 
 
-def run_all(tests: list[Entry], placement: str, ask: Callable[[Entry], str]) -> list[Outcome]:
+def run_all(tests: list[Entry], placement: str, ask: Callable[[Entry], str]) -> list[ConformanceResult]:
     """Return how all tests went."""
     started = time.monotonic()
     outcomes = []
     for done, test in enumerate(tests, 1):
-        outcomes.append(Outcome(test, placement, ask(test)))
+        outcomes.append(ConformanceResult(test, placement, ask(test)))
         _progress(done, len(tests), placement, test.name, started)
     return outcomes
 
 
 def evaluate_all(
     tests: list[Entry], placements: list[PlacementChoice], session: SparkSession | None = None
-) -> list[Outcome]:
+) -> list[ConformanceResult]:
     """Return how the evaluation tests went in each placement; one Spark session serves them all."""
-    outcomes: list[Outcome] = []
+    outcomes: list[ConformanceResult] = []
     with tempfile.TemporaryDirectory(prefix="hydrograph-conformance-") as folder:
         data = Data(Path(folder))
         for placement in placements:
             engine = Engine(data, placement, session if placement is PlacementChoice.SPARK else None)
-            outcomes += run_all(tests, placement.value, partial(evaluation, engine))
+            outcomes += run_all(tests, placement.value, partial(check_evaluation, engine))
     return outcomes
 
 
@@ -151,22 +151,22 @@ def main() -> None:
     placements = (
         [PlacementChoice(given.placement)] if given.placement else [PlacementChoice.LOCAL, PlacementChoice.SPARK]
     )
-    syntactic = run_all(read, "syntax", syntax)
+    syntactic = run_all(read, "syntax", check_syntax)
     session = spark_session() if PlacementChoice.SPARK in placements else None
     try:
         answered = evaluate_all(asked, placements, session)
     finally:
         if session is not None:
             session.stop()
-    complaints = judge(syntactic, {}, whole=False)
-    complaints += judge(answered, expected_failures(), whole=not given.only)
+    complaints = unexpected_results(syntactic, {}, whole=False)
+    complaints += unexpected_results(answered, expected_failures(), whole=not given.only)
     for complaint in complaints:
-        say(complaint)
+        print_line(complaint)
     for placement in placements:
-        say(_figure(placement.value, [outcome for outcome in answered if outcome.placement == placement.value]))
+        print_line(_figure(placement.value, [outcome for outcome in answered if outcome.placement == placement.value]))
     passed = len(asked) - len({outcome.test.name for outcome in answered if outcome.wrong})
     right = sum(not outcome.wrong for outcome in syntactic)
-    say(f"conformance: {passed}/{len(asked)} evaluation, {right}/{len(read)} syntax")
+    print_line(f"conformance: {passed}/{len(asked)} evaluation, {right}/{len(read)} syntax")
     sys.exit(1 if complaints else 0)
 
 
@@ -177,7 +177,7 @@ def _chosen(tests: list[Entry], words: str) -> list[Entry]:
     return chosen
 
 
-def _figure(name: str, outcomes: list[Outcome]) -> str:
+def _figure(name: str, outcomes: list[ConformanceResult]) -> str:
     return f"{name}: {sum(not outcome.wrong for outcome in outcomes)}/{len(outcomes)}"
 
 

@@ -44,7 +44,7 @@ from hydrograph.language import parse
 from hydrograph.rdf.encoding import encode, encode_text
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Term, Variable
-from hydrograph.runtime.kernels import called
+from hydrograph.runtime.kernels import called_kernels
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark, register
 from hydrograph.runtime.reports import rows_of
@@ -154,7 +154,7 @@ class Plan:
         """Return the query, its outputs and the table `rows` that it reads."""
         outputs, columns = [], []
         for number, shape in enumerate(self.shapes):
-            # Only what the expression says it needs is there: `part_of` refuses everything else.
+            # Only the parts in the expression's demand exist: `part_of` refuses all others.
             demand = expression_demand(shape.expression)
             names = {variable: f"v{number}_{variable.name}" for variable in shape.variables}
             layouts: dict[Variable, TermLayout] = {
@@ -206,7 +206,7 @@ def on_spark(session: SparkSession) -> Run:
     def run(text: str, parameters: dict[str, int | str], rows: pa.Table) -> pa.Table:
         with Spark(session) as spark:
             spark.add_table("rows", rows)
-            for kernel in called(text):
+            for kernel in called_kernels(text):
                 register(session, kernel)
             return session.sql(text, args=parameters).toArrow()
 

@@ -18,7 +18,7 @@ def thing(name: str) -> Iri:
 
 
 def detected(mover: str, room: str) -> Triple:
-    """Return the triple that says where a mover is."""
+    """Return the triple with the position of a mover."""
     return Triple(thing(mover), DETECTED_AT, thing(room))
 
 

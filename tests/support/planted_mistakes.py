@@ -1,4 +1,7 @@
-"""The classic mistakes of an engine over windows, one by one (semantics, section 11)."""
+"""Classic mistakes of an engine over windows, one by one (pitfalls in section 11 of the semantics).
+
+Each function replaces one public function of the engine by a wrong one.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,13 @@ from hydrograph.compile.outer_joins import JoinKind
 from hydrograph.compile.rank_expansion import match_validity
 from hydrograph.compile.relation import Part, Relation
 from hydrograph.runtime import report_ranks as replay
+from hydrograph.runtime.placement import executor
 from hydrograph.windows.tick import Tick
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
-def no_set_making(patch: pytest.MonkeyPatch) -> None:
+def no_deduplication(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(scan, "cut_at_next_arrival", lambda query, names, identity: query)  # noqa: ARG005
 
 
@@ -134,7 +138,7 @@ def limit_over_rows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ordering, "row_number", number)
 
 
-def set_making_before_quantising(patch: pytest.MonkeyPatch) -> None:
+def deduplication_before_quantising(patch: pytest.MonkeyPatch) -> None:
     """Repeats are looked for by arrival, not by report: arrivals between two reports stay double."""
     original = scan.cut_at_next_arrival
 
@@ -170,13 +174,12 @@ def order_ignores_offset(patch: pytest.MonkeyPatch) -> None:
 
 
 def paths_stop_after_a_round(patch: pytest.MonkeyPatch) -> None:
-    from hydrograph.runtime.placement import executor as drive
+    def stop(step: Any, found: Any, backend: Any, values: Any) -> None:
+        del values
+        found, _ = backend.store(step.delta, found)
+        backend.store(step.table, found)
 
-    def stopped(program: Any, step: Any, kept: Any, run: Any, store: Any) -> None:
-        kept[step.delta], found, _ = store(step.delta, run(program.query(step.query, kept)), None)
-        kept[step.name], _, _ = store(step.name, found, None)
-
-    patch.setattr(drive, "_repeat", stopped)
+    patch.setattr(executor, "run_fixpoint", stop)
 
 
 def floors_toward_zero(patch: pytest.MonkeyPatch) -> None:
@@ -220,7 +223,7 @@ def empty_reports_are_not_counted(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_other_window_before_its_close(patch: pytest.MonkeyPatch) -> None:
-    """Where one window closes, the others show what they hold already, not what they held at their own last close."""
+    """At the close of one window, the others show their present content instead of that of their own last close."""
     original = report_instants.InstantSteps.time_window_spans
 
     def timed(self: Any, window: Any, visibility: TimeVisibility) -> Any:

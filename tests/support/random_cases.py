@@ -23,7 +23,7 @@ from hydrograph.windows.profile import PRESETS, RSPQL, Profile
 from hydrograph.windows.scope import Align
 from hydrograph.windows.stream import Element, Graph
 from hydrograph_gauge.oracle.dataset import StaticData
-from hydrograph_gauge.oracle.evaluate import Report, expected
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 from tests.support.random_data import BASIC, FULL, Features, Shape, random_graph, random_stream, random_window
 from tests.support.random_queries import STREAMS, random_query
 
@@ -55,7 +55,7 @@ class Case:
 
     def expected(self) -> list[Report]:
         """Return the oracle's answer."""
-        return expected(
+        return evaluate_reports(
             self.query,
             self.elements,
             self.static,

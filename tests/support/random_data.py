@@ -1,8 +1,8 @@
 """Random terms, triples, streams, windows and conditions: few of each, so that patterns match and rows repeat.
 
-Two habits of the oracle's evaluators shape the draws. Numbers have one lexical form for each value and type, because
-pyoxigraph stores values, not lexical forms; and comparisons on which evaluators disagree (an order of IRIs, a string
-unequal to a number) stand only where a type error and `false` come to the same.
+Two properties of the oracle's evaluators restrict what is drawn. Numbers have one lexical form for each value and type,
+because pyoxigraph stores values, not lexical forms. Comparisons on which evaluators disagree (an order of IRIs, a
+string unequal to a number) are drawn only where a type error and `false` have the same effect.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREDICATE = Variable("p")
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a random query may use."""
+    """Features that a random query may use."""
 
     depth: int = 0
     """0 draws windows, static patterns, FILTER and aggregates; more nests every operator of SPARQL so deep."""
@@ -56,9 +56,9 @@ class Shape:
     start: int = 0
     span: int = 26
     repeats: float = 0.35
-    """How often a triple is one that has been there before."""
+    """Share of triples that repeat an earlier one."""
     disorder: int = 3
-    """How many milliseconds an element may arrive late."""
+    """Largest lateness of an element, in milliseconds."""
     strings: bool = False
 
 

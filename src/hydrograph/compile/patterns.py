@@ -179,9 +179,9 @@ def compile_graph(
         source = NamedGraph(inputs.quads, name if seen else None)
         rows = compile_pattern(compilation, inner, scope.reading(source), demand)
         if not needs_a_triple(inner):
-            named = NamedGraphs(inputs.quads, inputs.graphs, compilation.name("graph"), (name,) if seen else ())
-            rows = join(compilation, rows, graph_names(compilation, named, None, {}), demand)
-            rows = replace(rows, keys=tuple(key for key in rows.keys if key != named.key))
+            one = NamedGraphs(inputs.quads, inputs.graphs, compilation.name("graph"), (name,) if seen else ())
+            rows = join(compilation, rows, graph_names(compilation, one, None, {}), demand)
+            rows = replace(rows, keys=tuple(key for key in rows.keys if key != one.key))
         return add_scope_keys(compilation, Scope(scope.source), rows, demand)
     graphs = NamedGraphs(inputs.quads, inputs.graphs, compilation.name("graph"), inputs.only)
     wanted = merge_demands(demand, {name: _ID} if name in variables(inner) else {})

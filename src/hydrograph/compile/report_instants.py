@@ -197,7 +197,9 @@ class InstantSteps:
         leaves = [
             sql.when((sql.not_null(sql.col("t", "o")), there), otherwise=never)
             for there, never in zip(
-                self._entry(window, sql.col("t", "o"), sql.col("seq", "o")), self._border(sql.num(END_OF_TIME)), strict=True
+                self._entry(window, sql.col("t", "o"), sql.col("seq", "o")),
+                self._border(sql.num(END_OF_TIME)),
+                strict=True,
             )
         ]
         query = sql.select(*[sql.alias(sql.col(key, "e"), key) for key in keys], *self._ends(enters, leaves))

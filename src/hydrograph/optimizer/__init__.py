@@ -1,4 +1,4 @@
-"""Rewrites of the algebra that keep every answer; a rule is a file, a line in `RULES` and a case file."""
+"""Optimizer: rewrites of the algebra that keep every answer; a rule is a file, a line in `RULES` and a case file."""
 
 from __future__ import annotations
 

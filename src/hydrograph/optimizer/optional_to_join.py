@@ -34,7 +34,7 @@ _LENIENT = frozenset({"BOUND", "COALESCE", "IF"})
 
 
 def optional_to_join(pattern: Pattern) -> Pattern:
-    """Return the pattern with a join in place of each OPTIONAL that can not stay without a match."""
+    """Return the pattern with a join in place of each OPTIONAL whose rows without a match are dropped."""
     return rewrite(pattern, _from_filter)
 
 

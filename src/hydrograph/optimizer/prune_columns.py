@@ -1,4 +1,6 @@
-"""Leave out what nobody reads: assignments and aggregates whose variable is not used above them.
+"""Drop assignments and aggregates whose variable is not used above them.
+
+(project (?x) (extend ?y E A))  =>  (project (?x) A)
 
 Columns of terms need no rule: the compiler asks each operator only for the parts of terms that are read.
 """
@@ -31,7 +33,7 @@ from hydrograph.rdf.terms import Variable
 
 
 def prune_columns(pattern: Pattern) -> Pattern:
-    """Return the pattern without assignments and aggregates that can't reach the answer."""
+    """Return the pattern without assignments and aggregates that cannot reach the answer."""
     return _prune(pattern, variables(pattern))
 
 

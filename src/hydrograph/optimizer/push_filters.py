@@ -1,4 +1,7 @@
-"""Move each condition of a FILTER as close to the data as its variables are certainly bound."""
+"""Move each condition of a FILTER as close to the data as its variables are certainly bound.
+
+(filter (&& (> ?x 1) (> ?y 2)) (join A B))  =>  (join (filter (> ?x 1) A) (filter (> ?y 2) B)), where A binds ?x, B ?y
+"""
 
 from __future__ import annotations
 

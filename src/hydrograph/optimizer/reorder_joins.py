@@ -1,6 +1,8 @@
 """Order the triple patterns of a join: selective ones first, each connected to those before it.
 
-Basic graph patterns fall apart into single triple patterns, so that filters reach each of them.
+(bgp (triple ?a p ?b) (triple ?b q <c>))  =>  (join (bgp (triple ?b q <c>)) (bgp (triple ?a p ?b)))
+
+Basic graph patterns are split into single triple patterns, so that filters reach each of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The case files of `tests/cases/queries`: a query, its streams, and the answers of every report.
 
 A file dropped there is a test; `HYDROGRAPH_GOLDEN=1` writes what comes out into the files instead of comparing. The
-oracle has to agree with every answer, except where a title says that it is known not to.
+oracle has to agree with every answer, except in cases whose title marks a known difference.
 """
 
 from __future__ import annotations

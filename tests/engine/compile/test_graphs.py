@@ -175,7 +175,7 @@ def answers(text: str) -> list[Counter[tuple[Term | None, ...]]]:
 
 
 def test_a_subquery_in_graph_is_asked_of_each_graph() -> None:
-    """The oracle's evaluator asks it of all graphs at once, so the answer stands here."""
+    """The oracle's evaluator asks it of all graphs at once, so the expected answer is written here."""
     found = answers("SELECT ?g ?n" + FROM + "WHERE { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :p ?o } } }")
     counts = {(name, Literal(str(len(graph)), XSD_INTEGER)) for name, graph in NAMED.items()}
     assert all(set(rows) == counts for rows in found)

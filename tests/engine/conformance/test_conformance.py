@@ -15,17 +15,17 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 from hydrograph.runtime.placement import PlacementChoice
-from hydrograph_gauge.functional.w3c_answers import Answer, difference, read_answer, truth
+from hydrograph_gauge.functional.w3c_answers import QueryResult, difference, read_answer, truth
 from hydrograph_gauge.functional.w3c_evaluate import in_window, sort_columns
 from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
 from tests.support.conformance import (
-    Outcome,
+    ConformanceResult,
+    check_syntax,
     evaluate_all,
     expected_failures,
     find_manifest,
-    judge,
     main,
-    syntax,
+    unexpected_results,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def test_spark_passes_too(suite: Path, spark: SparkSession) -> None:
     ],
 )
 def test_a_wrong_answer_is_seen(suite: Path, file: str, old: str, new: str) -> None:
-    """What the engine answers stays, what is expected changes."""
+    """The answer of the engine stays the same, the expected one changes."""
     changed = suite / "sparql11" / "small" / file
     assert old in changed.read_text()
     changed.write_text(changed.read_text().replace(old, new))
@@ -162,24 +162,28 @@ def test_a_crash_is_the_failure_of_its_test(suite: Path) -> None:
 
 def test_syntax(suite: Path) -> None:
     good, bad = small(suite, Kind.POSITIVE_SYNTAX)[0], small(suite, Kind.NEGATIVE_SYNTAX)[0]
-    assert (syntax(good), syntax(bad)) == ("", "")
+    assert (check_syntax(good), check_syntax(bad)) == ("", "")
     good.query.write_text("SELECT {")
     bad.query.write_text("SELECT * { }")
-    assert syntax(good).startswith("refused: line 1")
-    assert syntax(bad) == "accepted"
+    assert check_syntax(good).startswith("refused: line 1")
+    assert check_syntax(bad) == "accepted"
 
 
 def test_the_list_of_expected_failures_is_strict() -> None:
     right, wrong = (Entry(name, Kind.EVALUATION, Path(name)) for name in ("a/right", "a/wrong"))
-    outcomes = [Outcome(right, "local", ""), Outcome(wrong, "local", ""), Outcome(wrong, "spark", "differs")]
-    assert judge(outcomes, {"a/wrong": "because"}, whole=True) == []
-    assert judge(outcomes, {}, whole=True) == ["FAILED a/wrong (spark)\ndiffers"]
+    outcomes = [
+        ConformanceResult(right, "local", ""),
+        ConformanceResult(wrong, "local", ""),
+        ConformanceResult(wrong, "spark", "differs"),
+    ]
+    assert unexpected_results(outcomes, {"a/wrong": "because"}, whole=True) == []
+    assert unexpected_results(outcomes, {}, whole=True) == ["FAILED a/wrong (spark)\ndiffers"]
     listed = {"a/wrong": "because", "a/right": "because", "a/none": "because"}
-    assert judge(outcomes, listed, whole=True) == [
+    assert unexpected_results(outcomes, listed, whole=True) == [
         "PASSED a/right, which is listed as an expected failure",
         "UNKNOWN a/none is listed as an expected failure",
     ]
-    assert judge(outcomes, {"a/wrong": "because", "a/none": "because"}, whole=False) == []
+    assert unexpected_results(outcomes, {"a/wrong": "because", "a/none": "because"}, whole=False) == []
 
 
 def test_every_expected_failure_has_a_reason() -> None:
@@ -239,16 +243,16 @@ ONE, ALSO_ONE = Literal("1.0", XSD_DECIMAL), Literal("1.00", XSD_DECIMAL)
 def test_rows_are_bags_up_to_one_renaming(
     expected: tuple[tuple[BlankNode, ...], ...], got: tuple[tuple[BlankNode, ...], ...], lax: bool, equal: bool
 ) -> None:
-    found = difference(Answer(("x", "y"), expected), Answer(("x", "y"), got), lax=lax)
+    found = difference(QueryResult(("x", "y"), expected), QueryResult(("x", "y"), got), lax=lax)
     assert (not found) is equal, found
 
 
 def test_rows_are_in_the_order_of_the_sorted_columns() -> None:
     first, second, tied = (ONE, Iri("urn:1")), (Literal("2", XSD_INTEGER), Iri("urn:2")), (ONE, Iri("urn:3"))
-    expected = Answer(("x", "y"), (first, tied, second))
+    expected = QueryResult(("x", "y"), (first, tied, second))
 
     def wrong(*rows: tuple[Literal, Iri], sorted_by: tuple[str, ...] = ("x",), lax: bool = False) -> str:
-        return difference(expected, Answer(("x", "y"), rows, sorted_by=sorted_by), lax=lax)
+        return difference(expected, QueryResult(("x", "y"), rows, sorted_by=sorted_by), lax=lax)
 
     assert not wrong(first, tied, second)
     assert not wrong(tied, first, second)
@@ -281,17 +285,17 @@ def test_a_window_goes_inside_the_solution_modifiers() -> None:
 
 
 def test_columns_are_told_apart_by_name() -> None:
-    left = Answer(("x", "y"), ((Iri("urn:1"), Iri("urn:2")),))
-    assert difference(left, Answer(("y", "x"), ((Iri("urn:2"), Iri("urn:1")),))) == ""
-    assert difference(left, Answer(("y", "x"), ((Iri("urn:1"), Iri("urn:2")),)))
-    assert difference(left, Answer(("x",), ())).startswith("expected the variables x y")
+    left = QueryResult(("x", "y"), ((Iri("urn:1"), Iri("urn:2")),))
+    assert difference(left, QueryResult(("y", "x"), ((Iri("urn:2"), Iri("urn:1")),))) == ""
+    assert difference(left, QueryResult(("y", "x"), ((Iri("urn:1"), Iri("urn:2")),)))
+    assert difference(left, QueryResult(("x",), ())).startswith("expected the variables x y")
 
 
 def test_csv_knows_only_texts(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("x,y\r\nurn:1,_:b\r\n5,\r\n")
-    got = Answer(("x", "y"), ((Iri("urn:1"), A), (Literal("5", XSD_INTEGER), None)))
+    got = QueryResult(("x", "y"), ((Iri("urn:1"), A), (Literal("5", XSD_INTEGER), None)))
     assert difference(read_answer(tmp_path / "r.csv"), got) == ""
-    assert difference(read_answer(tmp_path / "r.csv"), Answer(("x", "y"), got.rows[:1]))
+    assert difference(read_answer(tmp_path / "r.csv"), QueryResult(("x", "y"), got.rows[:1]))
 
 
 def test_truth_in_the_vocabulary_of_result_sets(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_now_holds_the_newest_instant() -> None:
     assert times(at_instant(windowed, Moment.whole(3))) == [1]
     assert times(at_instant(windowed, Moment.whole(4))) == [4, 4]
     assert times(at_instant(windowed, Moment.arrival(4, 0, 1), Tick.TUPLE)) == [4]
-    assert times(at_instant(windowed, Moment.before(9), Tick.TUPLE)) == [4], "one alone, whoever asks"
+    assert times(at_instant(windowed, Moment.before(9), Tick.TUPLE)) == [4], "each element alone, at any tick"
     assert times(at_instant(windowed, Moment.whole(0))) == []
 
 

@@ -106,7 +106,7 @@ def digest_as(name: str, other: str) -> Patch:
 
 
 WITHOUT_A_VALUE = {"RAND", "UUID", "STRUUID"}
-"""What they give has no place in a table."""
+"""Functions whose values differ at each call."""
 
 MUTANTS: dict[str, tuple[Patch, tuple[str, ...]]] = {
     "comparison": (operator("<", "<="), ("<",)),

@@ -19,7 +19,7 @@ DOUBLE = "^^<http://www.w3.org/2001/XMLSchema#double>"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording whose manifest says that it has no floats and doubles."""
+    """A recording whose manifest declares that it has no floats and doubles."""
     folder = tmp_path_factory.mktemp("inexact")
     text = folder / "s.tnt"
     integer, decimal = (

@@ -1,7 +1,7 @@
-"""Random cases of every window, report strategy and habit of an engine, for queries of any shape.
+"""Random cases of every window, report strategy and profile of an engine, for queries of any shape.
 
-The queries are those of `random_query`; here their windows are drawn anew, each for itself, and some of them feed the
-default graph.
+The queries are those of `random_query`; here each window is drawn separately, and some of them feed the default
+graph.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def random_definition(rng: Random) -> WindowDefinition:
 
 
 def random_profile(rng: Random, definitions: Sequence[WindowDefinition]) -> Profile:
-    """Draw the habits of an engine: a preset as it is, or each part for itself; always one that fits the windows."""
+    """Draw a profile that fits the windows: a preset, or each of its settings separately."""
     base = rng.choice(tuple(PRESETS.values()))
     if rng.random() < 0.7:
         when = rng.choice(tuple(When))
@@ -68,7 +68,7 @@ def random_profile(rng: Random, definitions: Sequence[WindowDefinition]) -> Prof
         )
     if base.report.when is not When.WINDOW_CLOSE:
         return base
-    # Windows that never close, or never together, can not report when they do.
+    # Windows that never close, or never together, cannot report at a close.
     base = replace(base, keep_slide=True)
     grids = [Grid.of(d, align=base.align) if isinstance(d, TimeWindow) else None for d in definitions]
     try:

@@ -1,6 +1,6 @@
 """The case files of `tests/cases/optimizer`, one for each rule: a query, its algebra before the rule and after it.
 
-`HYDROGRAPH_GOLDEN=1 pytest tests/optimizer` writes what comes out; whoever does that reads the difference.
+`HYDROGRAPH_GOLDEN=1 pytest tests/engine/optimizer` writes the results into the files; review the difference.
 """
 
 from __future__ import annotations
