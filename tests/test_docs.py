@@ -1,7 +1,7 @@
 """Documentation checks: every command is run, every example evaluated, every link followed.
 
-Commands are in `console` blocks after a `$`, followed by their output. They are run in order, page by page, in a copy of
-`examples`. `HYDROGRAPH_GOLDEN=1` writes the output into the pages instead of comparing.
+Commands are in `console` blocks after a `$`, followed by their output. They are run in order, page by page, in a copy
+of `examples`. `HYDROGRAPH_GOLDEN=1` writes the output into the pages instead of comparing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 
 from hydrograph.cli.main import COMMANDS, main
 from hydrograph.runtime.result_formats import FORMATS as RESULTS
-from hydrograph.streams.registry import ENDINGS
+from hydrograph.streams.format_registry import ENDINGS
 from hydrograph.windows.profile import PRESETS
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from hydrograph.cli.main import main
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.result_formats import FORMATS
 from hydrograph.streams.sources import open_stream
-from hydrograph.streams.static import read_static
+from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.oracle.compare import compare_reports
 from hydrograph_gauge.oracle.dataset import NO_STATIC, StaticData, elements_of, graph_of
 from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports

@@ -5,9 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hydrograph.api import ProfileOverrides, Query, events, query, stream
+    from hydrograph.api import (
+        LiveQuery,
+        LiveStream,
+        ProfileOverrides,
+        Query,
+        Report,
+        ResultUnit,
+        Run,
+        events,
+        query,
+        stream,
+    )
 
-__all__ = ["ProfileOverrides", "Query", "__version__", "events", "query", "stream"]
+__all__ = [
+    "LiveQuery",
+    "LiveStream",
+    "ProfileOverrides",
+    "Query",
+    "Report",
+    "ResultUnit",
+    "Run",
+    "__version__",
+    "events",
+    "query",
+    "stream",
+]
 
 __version__ = "0.1.0"
 

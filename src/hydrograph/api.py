@@ -1,4 +1,4 @@
-"""What `import hydrograph` offers: a query, data to run it over, and the answers in the form you like.
+"""Public API: queries, the data to run them over, and their reports.
 
 >>> text = '''
 ... PREFIX : <http://example.org/>
@@ -25,6 +25,8 @@ from hydrograph.language import dialect_of, parse
 from hydrograph.live.driver.batch_loop import UnitCallback
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.settings import Driver, ProgressTracking, Settings
+from hydrograph.live.sources.push import LiveStream
+from hydrograph.live.step.records import ResultUnit
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
@@ -32,6 +34,7 @@ from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.plan import plan
 from hydrograph.runtime.replay.replay import Data
 from hydrograph.runtime.replay.run import Options, Run
+from hydrograph.runtime.reports import Report
 from hydrograph.streams.sources import BadLines, RecordedStream, open_stream
 from hydrograph.streams.static_graphs import Given, load_graphs
 from hydrograph.temporal import Duration, Instant
@@ -41,7 +44,18 @@ from hydrograph.windows.profile import preset as profile_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ProfileOverrides", "Query", "events", "query", "stream"]
+__all__ = [
+    "LiveQuery",
+    "LiveStream",
+    "ProfileOverrides",
+    "Query",
+    "Report",
+    "ResultUnit",
+    "Run",
+    "events",
+    "query",
+    "stream",
+]
 
 Location = str | Path
 Streams = Mapping[str, Location | RecordedStream] | Location | RecordedStream

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from hydrograph.streams.formats.parquet import Manifest
-from hydrograph_gauge.worlds.sensors.settings import Sensors
+from hydrograph_gauge.worlds.sensors.settings import SensorSettings
 from hydrograph_gauge.worlds.sensors.world import WORLD
 from hydrograph_gauge.worlds.writer import write_world
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def test_windows_hold_what_yabench_published(
     spark: SparkSession, tmp_path: Path, stations: int, published: int
 ) -> None:
-    write_world(spark, WORLD, Sensors(stations=stations, interval=1000, duration=15_000), tmp_path / "w")
+    write_world(spark, WORLD, SensorSettings(stations=stations, interval=1000, duration=15_000), tmp_path / "w")
     place = tmp_path / "w" / "sensors"
     files = [str(place / name) for name in Manifest.read(place).files]
     asked = f"SELECT count(*) FROM read_parquet({files!r}) GROUP BY t // 5000"

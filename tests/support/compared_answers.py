@@ -11,12 +11,11 @@ from hydrograph.api import query as query_of
 from hydrograph.rdf.terms import Iri, Literal, Term, Triple
 from hydrograph.rdf.vocab import XSD_FLOAT
 from hydrograph.streams.sources import open_stream
-from hydrograph.streams.static import read_graphs
+from hydrograph.streams.static_graphs import read_graphs
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.compare import compare_reports
-from hydrograph_gauge.oracle.dataset import Row, StaticData
-from hydrograph_gauge.oracle.evaluate import Report, expected
-from hydrograph_gauge.oracle.recorded import elements_of, graph_of
+from hydrograph_gauge.oracle.dataset import Row, StaticData, elements_of, graph_of
+from hydrograph_gauge.oracle.evaluate import Report, evaluate_reports
 from tests.support.replay_adapter import as_expected
 
 
@@ -49,7 +48,7 @@ def compared(
     named = {Iri(name): triples(place) for name, place in static.items() if name is not None}
     known = StaticData(triples(static[None]) if None in static else frozenset(), named)
     wanted = {Iri(iri): elements(place, iri) for iri, place in streams.items()}
-    right = expected(query.algebra, wanted, known, profile=query.profile, from_=after, until=until)
+    right = evaluate_reports(query.algebra, wanted, known, profile=query.profile, from_=after, until=until)
     if rounded:
         assert [report.t for report in right] == [report.t for report in got]
         for one, other in zip(right, got, strict=True):

@@ -6,21 +6,21 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from hydrograph_gauge.results import (
-    ORIGIN,
-    RESULTS,
-    Blame,
-    Excluded,
-    Functional,
-    Held,
+from hydrograph_gauge.run_records import (
+    PROVENANCE_FILE,
+    RECORDS_FILE,
+    ExclusionRecord,
+    FunctionalRecord,
     Key,
-    Mismatch,
-    Origin,
-    Outcome,
-    QueryFacts,
+    MaxRateRecord,
+    MismatchRecord,
+    OutcomeRecord,
+    Provenance,
+    QueryRecord,
     Record,
-    Sampled,
-    Window,
+    RowExplanation,
+    SampleRecord,
+    WindowRecord,
     line_of,
 )
 
@@ -38,9 +38,9 @@ HOSTILE = (
 _SHAPES = ("linear", "star", "complex")
 
 
-def origin() -> Origin:
+def origin() -> Provenance:
     """Return where the made-up figures come from."""
-    return Origin(
+    return Provenance(
         experiment="social",
         title="Correctness and latency over a small social network",
         started="2026-03-01T09:30:00+01:00",
@@ -60,7 +60,7 @@ def origin() -> Origin:
 def records(queries: int = 12, windows: int = 40, repetitions: int = 3) -> Iterator[Record]:
     """Yield a run: the first engine is right, the second fails at some queries, the third shifts its windows."""
     for number in range(1, queries + 1):
-        yield QueryFacts(
+        yield QueryRecord(
             test="latency",
             query=f"q{number}",
             text=f"SELECT ?user ?post\nFROM NAMED WINDOW :w ON :posts [RANGE PT5S STEP PT1S]\nWHERE {{ q{number} }}",
@@ -86,12 +86,12 @@ def records(queries: int = 12, windows: int = 40, repetitions: int = 3) -> Itera
                         settings={"rate": rate},
                     )
                     yield from _answers(key, number, place, rate, windows)
-    yield Excluded(test="latency", query="q7", why="oxigraph incremental: runtime error")
+    yield ExclusionRecord(test="latency", query="q7", why="oxigraph incremental: runtime error")
     for size in (1_000, 10_000, 100_000):
         for place, engine in enumerate(ENGINES):
             key = Key(test="static size", engine=engine, query="q3", settings={"static": size})
             speed = 9_000 / (place + 1) / math.log10(size)
-            yield Outcome(
+            yield OutcomeRecord(
                 key=key, verdict="ok", phase="execution", executions_rate=speed, non_empty=3, windows=3, right=3
             )
     yield from _rest()
@@ -105,7 +105,7 @@ def _answers(key: Key, number: int, place: int, rate: int, windows: int) -> Iter
             if number == 7
             else ("syntax error", "expected a pattern, got NOT at line 4")
         )
-        yield Outcome(
+        yield OutcomeRecord(
             key=key, verdict=verdict, phase="registration" if number == 8 else "execution", words=words, memory_peak=80
         )
         return
@@ -117,7 +117,7 @@ def _answers(key: Key, number: int, place: int, rate: int, windows: int) -> Iter
         hits = expected - 3 if is_shifted and window % 2 else expected
         right += hits == expected
         delay = (20 + 12 * number + rate / 50) * (place + 1) * wobble * (1 + 0.2 * math.sin(window))
-        yield Window(
+        yield WindowRecord(
             key=key,
             t=close,
             open=close - 5000,
@@ -134,7 +134,7 @@ def _answers(key: Key, number: int, place: int, rate: int, windows: int) -> Iter
             extra=_blame(window, "extra") if hits < expected else (),
         )
     share = right / windows if windows else 1
-    yield Outcome(
+    yield OutcomeRecord(
         key=key,
         verdict="ok" if right == windows else "wrong",
         phase="execution",
@@ -159,13 +159,13 @@ def _answers(key: Key, number: int, place: int, rate: int, windows: int) -> Iter
     for step in range(0, 120, 2):
         at = step / 2
         memory = 60 + 60 * (1 + place) * (1 - math.exp(-at / 9)) + 4 * math.sin(step)
-        yield Sampled(key=key, at=at, memory=memory, cpu=at * (0.3 + 0.2 * place), threads=8 + place * 5)
+        yield SampleRecord(key=key, at=at, memory=memory, cpu=at * (0.3 + 0.2 * place), threads=8 + place * 5)
 
 
-def _blame(window: int, what: str) -> tuple[Blame, ...]:
+def _blame(window: int, what: str) -> tuple[RowExplanation, ...]:
     row = f"<http://example.org/user/{window}>", f'"{what} {HOSTILE[window % len(HOSTILE)]}"'
     triple = f"<http://example.org/user/{window}> <http://example.org/wrote> <http://example.org/post/{window}> ."
-    return Blame(row=row, triples=(triple,)), Blame(row=(row[0], None), triples=(triple, triple))
+    return RowExplanation(row=row, triples=(triple,)), RowExplanation(row=(row[0], None), triples=(triple, triple))
 
 
 def _rest() -> Iterator[Record]:
@@ -173,7 +173,7 @@ def _rest() -> Iterator[Record]:
         for other in ENGINES:
             if one != other:
                 value = 0.0147 if "periodic" in one else 0.0
-                yield Mismatch(
+                yield MismatchRecord(
                     test="latency",
                     query="q1",
                     settings={"rate": 100},
@@ -182,7 +182,7 @@ def _rest() -> Iterator[Record]:
                     value=value,
                     comparable=True,
                 )
-                yield Mismatch(
+                yield MismatchRecord(
                     test="latency",
                     query="q4",
                     settings={"rate": 100},
@@ -194,19 +194,19 @@ def _rest() -> Iterator[Record]:
     for place, engine in enumerate(ENGINES):
         for group, name in (("R2R", "bind"), ("R2S", "istream"), ("S2R", "eviction"), ("Experiment 1", "t0 = 2")):
             passed = None if place == 1 and group == "R2S" else not (place == 2 and group == "S2R")
-            yield Functional(
+            yield FunctionalRecord(
                 engine=engine, group=group, name=name, passed=passed, words="" if passed else f"said {HOSTILE[0]}"
             )
         key = Key(test="latency", engine=engine, query="q1", settings={"rate": 100})
-        yield Held(key=key, rate=16_000 / (place + 1), tried=((1000, True), (32_000, False)))
+        yield MaxRateRecord(key=key, rate=16_000 / (place + 1), tried=((1000, True), (32_000, False)))
 
 
 def hostile_records() -> Iterator[Record]:
     """Yield a run whose every text tries to be markup."""
     for number, text in enumerate(HOSTILE):
         key = Key(test=text, engine=f"engine {text}", query=f"query {number} {text}", settings={text: text})
-        yield QueryFacts(test=text, query=key.query, text=text, variables=(text,), features={text: text})
-        yield Window(
+        yield QueryRecord(test=text, query=key.query, text=text, variables=(text,), features={text: text})
+        yield WindowRecord(
             key=key,
             t=1000,
             open=0,
@@ -216,18 +216,18 @@ def hostile_records() -> Iterator[Record]:
             precision=0,
             recall=0,
             delay=1,
-            missing=(Blame(row=(text,), triples=(text,)),),
-            extra=(Blame(row=(f"<{text}>",), triples=(text,)),),
+            missing=(RowExplanation(row=(text,), triples=(text,)),),
+            extra=(RowExplanation(row=(f"<{text}>",), triples=(text,)),),
         )
-        yield Outcome(key=key, verdict="wrong", phase=text, words=text, faults=(text,), windows=1, non_empty=1)
-        yield Functional(engine=text, group=text, name=text, passed=False, words=text)
-        yield Excluded(test=text, query=key.query, why=text)
+        yield OutcomeRecord(key=key, verdict="wrong", phase=text, words=text, faults=(text,), windows=1, non_empty=1)
+        yield FunctionalRecord(engine=text, group=text, name=text, passed=False, words=text)
+        yield ExclusionRecord(test=text, query=key.query, why=text)
 
 
-def write(folder: Path, given: Origin, found: Iterator[Record]) -> Path:
+def write(folder: Path, given: Provenance, found: Iterator[Record]) -> Path:
     """Write a run to a folder and return it."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / ORIGIN).write_text(given.model_dump_json(), "utf-8")
-    with (folder / RESULTS).open("w", encoding="utf-8") as file:
+    (folder / PROVENANCE_FILE).write_text(given.model_dump_json(), "utf-8")
+    with (folder / RECORDS_FILE).open("w", encoding="utf-8") as file:
         file.writelines(map(line_of, found))
     return folder

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from hydrograph.compile import output_queries as finals
-from hydrograph.compile.inputs import CLOSES, STATIC, Chunking, Timed
+from hydrograph.compile.inputs import CLOSES, STATIC, Chunking, TimeVisibility
 from hydrograph.compile.program import Program
 from hydrograph.rdf.terms import Iri
-from hydrograph.runtime import replay
-from hydrograph.runtime.nonempty_reports import held_ranks
+from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.placement.local import Local, as_columns
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import Facts, Plan, plan
+from hydrograph.runtime.report_ranks import nonempty_ranks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.windows.report import Held, Range
 from hydrograph.windows.stream import Element
@@ -36,7 +36,7 @@ def reports_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) 
     """Return the same as the engine gives them."""
     first = min((e.t for window in case.query.windows for e in case.elements[window.stream]), default=None)
     planned = plan(case.query, case.profile, case.t0).starting(first)
-    held = {name: _held(planned, name, case.elements[_stream(planned, name)]) for name in planned.sights}
+    held = {name: _held(planned, name, case.elements[_stream(planned, name)]) for name in planned.visibilities}
     within = Range(case.from_, case.until)
     chunks = None if chunk is None else Chunking(chunk * replay.overlap(planned) if planned.reports else chunk, 4)
     has_static = bool(case.static.default) or not planned.feeding  # else the windows alone are the default graph
@@ -47,19 +47,19 @@ def reports_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) 
     if program.statics:
         placed.add_table(f"{placed.prefix}{STATIC}", encode_triples(case.static.default))
     if planned.reports is None:
-        placed.add_table(f"{placed.prefix}{CLOSES}", replay.known_instants(planned, held, within))
+        placed.add_table(f"{placed.prefix}{CLOSES}", replay.scheduled_instants(planned, held, within))
         asked = [finals.by_report(program), finals.instants(program)]
         upper = 2 * sum(map(len, case.elements.values())) + 1_000
-        parameters = replay.parameters(planned, program, replay.Ranks(0, upper))
+        parameters = replay.parameters(planned, program, replay.ReportRanks(0, upper))
         rows, found = placed.run(placed.prepare(program, asked), parameters)
-        return list(replay.reports_at(planned, replay.found_instants(found), _by_rank(program, rows)))
+        return list(replay.reports_at(planned, replay.read_instants(found), _by_rank(program, rows)))
     bounds = [known for known in held.values() if known is not None]
     span = (min(first for first, _ in bounds), max(last for _, last in bounds)) if bounds else None
     ranks = replay.report_ranks(planned, span, case.from_, case.until)
     if program.domain is not None:
         placed.add_table(program.domain, replay.domain_table(replay.domain(chunks, ranks), chunks))
     rows = placed.rows(program, finals.by_report(program), replay.parameters(planned, program, ranks))
-    content = held_ranks(planned.inputs(facts, placed.prefix), placed, ranks) if planned.needs_content else None
+    content = nonempty_ranks(planned.inputs(facts, placed.prefix), placed, ranks) if planned.needs_content else None
     return list(replay.reports_of(planned, ranks, _by_rank(program, rows), content))
 
 
@@ -68,9 +68,9 @@ def _stream(planned: Plan, name: Iri) -> Iri:
 
 
 def _held(planned: Plan, name: Iri, elements: Sequence[Element]) -> Held:
-    sight = planned.sights[name]
+    visibility = planned.visibilities[name]
     since = [e.t for e in elements if e.t >= planned.t0]
-    inside = [t for t in since if not isinstance(sight, Timed) or planned.windows[name].ranks(t)]
+    inside = [t for t in since if not isinstance(visibility, TimeVisibility) or planned.windows[name].ranks(t)]
     return (min(inside), max(inside)) if inside else None
 
 

@@ -153,6 +153,11 @@ class _Stream:
         return prune_answer(describe_resources(self.compilation, compile_pattern, relation, resource))
 
 
+def has_order(query: ContinuousQuery) -> bool:
+    """Tell whether ORDER BY orders the answers of a query."""
+    return isinstance(query.form, Select) and bool(solution_modifiers(query.pattern).order)
+
+
 def answer_columns(query: ContinuousQuery) -> tuple[Variable, ...]:
     """Return the columns of the answers: the variables of SELECT, the terms of triples, or the boolean of ASK."""
     match query.form:
@@ -166,8 +171,3 @@ def answer_columns(query: ContinuousQuery) -> tuple[Variable, ...]:
             return (SUBJECT, PREDICATE, OBJECT)
         case _:
             assert_never(query.form)
-
-
-def has_order(query: ContinuousQuery) -> bool:
-    """Tell whether ORDER BY orders the answers of a query."""
-    return isinstance(query.form, Select) and bool(solution_modifiers(query.pattern).order)

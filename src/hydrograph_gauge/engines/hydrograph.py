@@ -22,9 +22,7 @@ from hydrograph_gauge.engines.adapter import Replies, Wake, report_replies, serv
 from hydrograph_gauge.engines.protocol import Failed
 
 if TYPE_CHECKING:
-    from hydrograph.live.query import LiveQuery
-    from hydrograph.live.sources.push import LiveStream
-    from hydrograph.live.step.records import ResultUnit
+    from hydrograph.api import LiveQuery, LiveStream, ResultUnit
 
 _BATCH_LINES = 1_000
 """Lines that are pushed together when elements arrive faster than they can be pushed one by one."""

@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from hydrograph import api
+from hydrograph.api import LiveQuery, ResultUnit
 from hydrograph.compile.compiler import answer_columns
 from hydrograph.errors import RunError
-from hydrograph.live.query import LiveQuery
-from hydrograph.live.step.records import ResultUnit
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.static_graphs import Given
 from hydrograph.temporal import Instant
@@ -27,6 +26,7 @@ from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.engines.process import Limits
 from hydrograph_gauge.engines.registry import start_command
 from hydrograph_gauge.engines.session import EngineQuery, SessionInput, run_session
+from hydrograph_gauge.experiments.max_rate import is_growing
 from hydrograph_gauge.measure.load import (
     CHANGE_QUERIES,
     GROWTH_QUERIES,
@@ -41,7 +41,6 @@ from hydrograph_gauge.measure.load import (
     make_static,
     set_window,
 )
-from hydrograph_gauge.measure.max_rate import is_growing
 from hydrograph_gauge.player import WallClock, pace
 
 WARM_UP = {"local": 10_000, "spark": 25_000}

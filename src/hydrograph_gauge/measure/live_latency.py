@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from hydrograph.errors import RunError
+from hydrograph_gauge.experiments.max_rate import find_max_rate
 from hydrograph_gauge.measure.latency import (
     LatencyFigures,
     measure_changes,
@@ -22,7 +23,6 @@ from hydrograph_gauge.measure.latency import (
     measure_window,
 )
 from hydrograph_gauge.measure.load import CHANGE_QUERIES, GROWTH_QUERIES, QUERIES
-from hydrograph_gauge.measure.max_rate import find_max_rate
 
 ENGINES = ("oxigraph", "oxigraph-periodic")
 _LOWEST, _HIGHEST = 25_000, 800_000

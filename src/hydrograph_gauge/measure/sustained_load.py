@@ -25,10 +25,9 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from hydrograph import api
+from hydrograph.api import LiveQuery, ResultUnit
 from hydrograph.compile.compiler import answer_columns
-from hydrograph.live.query import LiveQuery
 from hydrograph.live.results.segments import read_units
-from hydrograph.live.step.records import ResultUnit
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Iri, Literal

@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from hydrograph_gauge.experiments.__main__ import main
-from hydrograph_gauge.experiments.max_rate import explain_failure
+from hydrograph_gauge.experiments.max_rate import explain_failure, find_max_rate, is_growing
 from hydrograph_gauge.experiments.model import read_experiment
 from hydrograph_gauge.experiments.summary import find_empty_queries, summarize_gauge
-from hydrograph_gauge.measure.max_rate import find_max_rate, is_growing
 from hydrograph_gauge.run_records import Key, OutcomeRecord, WindowRecord, line_of, read_records
 
 

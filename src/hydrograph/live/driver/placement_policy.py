@@ -79,7 +79,7 @@ class LoadMeter:
 _NEED = 2.0
 """Memory that the process grows by per row of a window, or per row kept for it, in multiples of the row's size.
 
-Measured with `python -m hydrograph_gauge.measure.memory_per_row join aggregate` on 145,000 rows of 136 bytes, twice: a
+Measured with `python -m tests.support.memory_per_row join aggregate` on 145,000 rows of 136 bytes, twice: a
 row of the join took 441 and 491 bytes (3.2 and 3.6 times, with one kept row for each: 1.6 and 1.8 for each of both), a
 row of the aggregate 332 and 430 (1.3 and 1.6 for each of both). The constant is the next round number above.
 """

@@ -1,4 +1,4 @@
-"""Gain of each optimizer rule: `python -m hydrograph_gauge.measure.rule_speed` prints CPU time without it and with it.
+"""Gain of each optimizer rule: `python -m tests.support.rule_speed` prints CPU time without it and with it.
 
 Each rule has a query that it was written for, over the stream of the replay benchmark. Both sides run in one process,
 in turn, and must give the same answers. CPU time is measured because a busy machine changes it little.

@@ -1,6 +1,6 @@
 """Memory of a live query: bytes of the process per row of its windows, while they fill up.
 
-`python -m hydrograph_gauge.measure.memory_per_row join aggregate` prints a line for each query. The placement `auto`
+`python -m tests.support.memory_per_row join aggregate` prints a line for each query. The placement `auto`
 moves queries to Spark by these figures.
 """
 
