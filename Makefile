@@ -106,7 +106,7 @@ bench-papers: $(READY) ## judge every window of every workload of the papers on 
 check-worlds: $(READY) ## check the generated worlds: sizes, published figures, partition counts, speed, memory
 	@$(BIN)/python -m tests.support.world_checks
 
-conformance: $(READY) ## run the W3C's query tests on Spark and beside it; W3C=PATH says where they are
+conformance: $(READY) ## run the W3C query tests in both placements; W3C=PATH is their folder
 	@test -n "$(W3C)" || { \
 		echo "make conformance needs the W3C's tests: git clone https://github.com/w3c/rdf-tests" \
 			"and say make conformance W3C=rdf-tests/sparql" >&2; exit 1; }

@@ -40,7 +40,7 @@ time.time_ns = lambda: int(_jumping() * 1e9)
 
 
 def disk_full(site: Site, seed: int) -> str | None:
-    """Put checkpoint and results on a disk that fills up: the driver waits, says so, and continues by itself.
+    """Put checkpoint and results on a disk that fills up: the driver waits, reports it, and continues by itself.
 
     The disk is one of memory in a name space of its own, which needs no rights on most systems; where it does, the
     size of files is limited instead, which does not pass: the driver stops, and a later one continues.

@@ -111,7 +111,7 @@ def test_missing_files(tmp_path: Path, stream: Path, capsys: pytest.CaptureFixtu
         ("run", "-q", QUERY),
         ("run", "-q", QUERY, "--stream", "urn:other=x.tnt"),
         ("run", "-q", QUERY, "--placement", "moon"),
-        ("run", "-q", QUERY, "--preset", "nobody", "--stream", "x.tnt"),
+        ("run", "-q", QUERY, "--preset", "unknown", "--stream", "x.tnt"),
         ("run", "-q", QUERY, "--from", "5", "--until", "5", "--stream", "x.tnt"),
         ("nonsense",),
         ("run", "--nonsense"),

@@ -118,7 +118,7 @@ def test_a_line_on_a_terminal_shows_how_it_goes(tmp_path: Path) -> None:
     try:
         while part := os.read(ours, 4096):
             shown += part
-    except OSError:  # how Linux says that nobody writes any more
+    except OSError:  # Linux reports the closed terminal this way
         pass
     os.close(ours)
     assert driver.wait(60) == 0

@@ -44,7 +44,7 @@ REFUSED = {
     ),
     "signs": (W + "{ FILTER(" + "-" * 10_000 + "?x) }", "expected a variable, a constant, a call or a bracket, got -"),
     "inverses": (W + "{ ?s " + "^ " * 10_000 + ":p ?o }", "expected a predicate or a property path, got ^"),
-    "digits": (W + "{} LIMIT " + "9" * 5_000, "expected a whole number behind LIMIT of at most 18 digits, got 5000"),
+    "digits": (W + "{} LIMIT " + "9" * 5_000, "expected a whole number after LIMIT of at most 18 digits, got 5000"),
     "duration": (
         P + "ASK FROM NAMED WINDOW :w ON :s [RANGE " + "9" * 5_000 + "] {}",
         "expected a duration such as PT10S",

@@ -90,7 +90,7 @@ def test_csrbench_is_asked_of_the_original_graphs_where_there_are_some(tmp_path:
     for t, station, value in ((0, "A1", 70), (1000, "C1190", 76), (2000, "A1", 81), (3000, "C1190", 95)):
         (graphs / f"{t}.ttl").write_text(OBSERVED.format(t=t, station=station, value=value))
     given = [f"graphs={graphs}", "engines=oxigraph"]
-    with pytest.raises(UsageError, match="test original graphs needs data of yours"):
+    with pytest.raises(UsageError, match="test original graphs needs data of your own"):
         read_experiment("csrbench", only=["original graphs"])
     experiment = read_experiment("csrbench", given, only=["original graphs"])
     (test,) = experiment.tests

@@ -93,6 +93,6 @@ def test_the_made_up_run_has_every_section(tmp_path: Path) -> None:
     found = json.loads(page.partition('type="application/json">')[2].partition("</script>")[0])
     assert [section["title"] for section in found["parts"][0]["sections"]] == [
         "Summary", "Verdicts", "Functionality", "Queries answered", "Failed queries", "Published figures",
-        "Output sizes and mismatch", "Throughput", "Windows", "Wrong windows", "Latency", "Scaling",
-        "Memory and processor", "Repetitions", "Queries", "Origin",
+        "Output sizes and mismatch", "Throughput", "Windows", "Wrong windows", "Latency", "Delay by engine",
+        "Scaling", "Memory and processor", "Repetitions", "Queries", "Origin",
     ]  # fmt: skip

@@ -5,7 +5,7 @@ has one repetition (two if it is anchored at the start) and that contains no oth
 most quadratic. Everything else runs on RE2, in linear time.
 
 >>> translate(r"^\d+.$", "i")
-Pattern(text='\\A\\p{Nd}+[^\\n\\r]\\z', ignore_case=True, safe=True)
+TranslatedPattern(text='\\A\\p{Nd}+[^\\n\\r]\\z', ignore_case=True, safe=True)
 """
 
 from __future__ import annotations

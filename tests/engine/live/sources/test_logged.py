@@ -140,7 +140,7 @@ def test_a_line_that_is_cut_is_taken_up_and_what_was_not_whole_is_counted(
         time.sleep(0.05)  # what has not been read when a line is reset is gone
         reset(connection)
         connection, _ = server.accept()
-        if name == "jelly":  # a stream says what it is at its beginning
+        if name == "jelly":  # a stream states its kind at its beginning
             connection.sendall(text(name, elements(name)[3:]))
         else:
             connection.sendall(head + b"".join(given[3:]))
