@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-nightly test-faults bench-live bench-load check metrics format lock bench-replay bench-papers check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-slow-spark test-nightly test-faults bench-live bench-load check metrics format lock bench-replay bench-papers check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,8 +60,13 @@ endef
 test: $(READY) ## run all tests but the slow ones: those without Spark in parallel, beside them those with it in one process
 	$(call run-tests,not slow)
 
-test-slow: $(READY) ## run the long suites that `make test` leaves out
-	$(call run-tests,slow)
+test-slow: $(READY) ## run the long suites without Spark that `make test` leaves out
+	@start=$$(date +%s); \
+	$(BIN)/python -m pytest -q -m "not spark and slow" -n logical --maxprocesses 8 --dist worksteal tests; failed=$$?; \
+	echo "make $@: $$(($$(date +%s) - start)) s in all"; exit $$failed
+
+test-slow-spark: $(READY) ## run the long suites with Spark; they take more than an hour on two cores
+	$(BIN)/python -m pytest -q -m "spark and slow" --durations=30 tests
 
 test-nightly: $(READY) ## put 50,000 random queries of all operators to the oracle; CASES=NUMBER sets another number
 	HYDROGRAPH_CASES=$(or $(CASES),50000) HYDROGRAPH_LAWS=$(or $(LAWS),10000) HYDROGRAPH_REPORT_CASES=10000 \
