@@ -46,19 +46,15 @@ demo: $(READY) ## play a small social network into three engines, judge them, wr
 	@$(BIN)/hydrograph demo
 
 # Tests without Spark run in parallel, those with it in one process beside them: while Spark plans, a core is free.
-# $(1) selects the tests; the output of those with Spark follows that of the others.
-define run-tests
+# The output of those with Spark follows that of the others.
+test: $(READY) ## run all tests but the slow ones: those without Spark in parallel, beside them those with it in one process
 	@start=$$(date +%s); output=$$(mktemp); \
-	$(BIN)/python -m pytest -q -m "spark and $(1)" tests >$$output 2>&1 & spark=$$!; \
+	$(BIN)/python -m pytest -q -m "spark and not slow" tests >$$output 2>&1 & spark=$$!; \
 	trap 'kill $$spark; rm -f $$output; exit 1' INT TERM; \
-	$(BIN)/python -m pytest -q -m "not spark and $(1)" -n logical --maxprocesses 8 --dist worksteal; pure=$$?; \
+	$(BIN)/python -m pytest -q -m "not spark and not slow" -n logical --maxprocesses 8 --dist worksteal; pure=$$?; \
 	wait $$spark; failed=$$?; cat $$output; rm -f $$output; \
 	echo "make $@: $$(($$(date +%s) - start)) s in all"; \
 	test $$pure -eq 0 && test $$failed -eq 0
-endef
-
-test: $(READY) ## run all tests but the slow ones: those without Spark in parallel, beside them those with it in one process
-	$(call run-tests,not slow)
 
 test-slow: $(READY) ## run the long suites without Spark that `make test` leaves out
 	@start=$$(date +%s); \
