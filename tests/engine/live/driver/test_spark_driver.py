@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -116,6 +116,13 @@ def test_spark_reads_pushed_elements_from_a_truncated_log(
     assert [each.name for each in (tmp_path / "checkpoint" / "spark").iterdir()] == [f"{2:08d}"]
 
 
+def command_line(process: psutil.Process) -> str:
+    """Return the command line of a process; an empty one if it has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return " ".join(process.cmdline())
+    return ""
+
+
 @pytest.mark.spark
 def test_the_streaming_query_restarts_when_its_planning_process_dies(tmp_path: Path, spark: SparkSession) -> None:
     site = Site(tmp_path, seed=6, files=6)
@@ -131,7 +138,7 @@ def test_the_streaming_query_restarts_when_its_planning_process_dies(tmp_path: P
     live.streams[STREAM].send_lines(site.lines[:30])
     until(lambda: live.status()["batch"] > 0, 60, lambda: not live.wait(0))
     processes = psutil.Process().children(recursive=True)
-    looking = [each for each in processes if "python_streaming_source_runner" in " ".join(each.cmdline())]
+    looking = [each for each in processes if "python_streaming_source_runner" in command_line(each)]
     assert looking
     for each in looking:
         each.kill()
