@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from hydrograph_gauge.report.build import document
 from hydrograph_gauge.report.document import (
     Block,
     Choice,
@@ -14,6 +13,7 @@ from hydrograph_gauge.report.document import (
     Series,
     Table,
 )
+from hydrograph_gauge.report.page import build_document
 from hydrograph_gauge.report.run_data import collect_records
 from hydrograph_gauge.run_records import (
     Key,
@@ -29,7 +29,7 @@ BARE = Provenance(experiment="e", started="2026-01-01T00:00:00Z", seed=1)
 
 
 def shown(records: Iterable[Record], origin: Provenance = BARE) -> Document:
-    return document([collect_records(origin, records)])
+    return build_document([collect_records(origin, records)])
 
 
 def section(page: Document, title: str) -> Section:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from hydrograph.atomic_files import atomic_path
 from hydrograph.errors import DataError, RunError, UsageError
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.formats import parquet
@@ -170,16 +170,14 @@ def _statics(
         graphs = read_graphs(sources)
         tables: dict[str | None, pa.Table] = {} if graphs.default is None else {None: graphs.default}
         tables |= {name[1:-1]: table for name, table in (graphs.named or {}).items()}
-        partial = folder.with_name(f".{folder.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        for number, table in enumerate(tables.values()):
-            pq.write_table(table, partial / f"{number}.parquet")
-            with (partial / f"{number}.nt").open("w", encoding="utf-8") as out:
-                columns = (table.column(name).to_pylist() for name in ("s", "p", "o"))
-                out.writelines(f"{s} {p} {o} .\n" for s, p, o in zip(*columns, strict=True))
-        (partial / names.name).write_text(json.dumps(list(tables)), "utf-8")
-        partial.rename(folder)
+        with atomic_path(folder) as partial:
+            partial.mkdir(parents=True)
+            for number, table in enumerate(tables.values()):
+                pq.write_table(table, partial / f"{number}.parquet")
+                with (partial / f"{number}.nt").open("w", encoding="utf-8") as out:
+                    columns = (table.column(name).to_pylist() for name in ("s", "p", "o"))
+                    out.writelines(f"{s} {p} {o} .\n" for s, p, o in zip(*columns, strict=True))
+            (partial / names.name).write_text(json.dumps(list(tables)), "utf-8")
     found = list(enumerate(json.loads(names.read_text("utf-8"))))
     return (
         {name: str(folder / f"{number}.parquet") for number, name in found},
@@ -196,9 +194,8 @@ def cut_streams(data: ExperimentData, duration: int, cache: Path) -> ExperimentD
         place = cache / f"cut-{_digest(iri, stream.location, end)}.parquet"
         if not place.exists():
             rows = ds.dataset(list(stream.files), schema=EVENTS, format="parquet").to_table(filter=ds.field("t") < end)
-            partial = place.with_name(f".{place.name}.partial")
-            pq.write_table(rows, partial)
-            partial.rename(place)
+            with atomic_path(place) as partial:
+                pq.write_table(rows, partial)
         streams[iri] = replace(stream, location=str(place), files=(str(place),), manifest=None)
     return replace(data, streams=streams)
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from hydrograph.atomic_files import write_atomically
 from hydrograph.errors import DataError
 from hydrograph_gauge.engines.outcome import AnswerBlock, OutputError
 from hydrograph_gauge.engines.resources import Sample
@@ -268,10 +269,7 @@ class ResultsFile:
             if not (isinstance(each, WindowRecord | SampleRecord) and identify_key(each.key) not in done)
             and not (isinstance(each, MissingEngineRecord) and each.test in tests)
         ]
-        partial = written.file.with_name(f".{RECORDS_FILE}.partial")
-        with partial.open("w", encoding="utf-8") as out:
-            out.writelines(map(line_of, kept))
-        partial.replace(written.file)
+        write_atomically(written.file, "".join(map(line_of, kept)))
         for record in kept:
             written._note(record)
         return written

@@ -1,5 +1,5 @@
 """One offline page with all that a run has shown, to put beside a paper."""
 
-from hydrograph_gauge.report.build import build
+from hydrograph_gauge.report.page import build
 
 __all__ = ["build"]

@@ -1,4 +1,4 @@
-"""Rendering of the page: markup, style, program and data in a single file that makes no requests.
+"""The report page: built from the folders of runs, rendered as a single file that makes no requests.
 
 The program is ours and small. Vega-Lite would be a megabyte on every page and, without its interpreter, needs a policy
 that lets the page compile text (`unsafe-eval`), which is what a page full of foreign literals must not allow. The few
@@ -15,15 +15,45 @@ import hashlib
 import html
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from importlib.resources import files
+from pathlib import Path
 
-from hydrograph_gauge.report.document import Document
+from hydrograph.atomic_files import write_atomically
+from hydrograph.errors import UsageError
+from hydrograph_gauge.report.document import Document, RunPart
+from hydrograph_gauge.report.run_data import RunData, read_run
+from hydrograph_gauge.report.sections import SECTIONS, load_section
 
 _STYLE = "page.css"
 _PROGRAM = ("elements.js", "formats.js", "scales.js", "frames.js", "charts.js", "tables.js", "drilldown.js", "page.js")
 _DIGITS = 7
 _ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+
+def build(folders: Sequence[Path], target: Path) -> None:
+    """Write one page about the runs in `folders` to `target`, whole or not at all."""
+    if not folders:
+        raise UsageError("expected the folder of at least one run, got none")
+    write_atomically(target, render(build_document([read_run(folder) for folder in folders])))
+
+
+def build_document(runs: Sequence[RunData]) -> Document:
+    """Return the document of a page: a part for each run, with the sections that it has data for."""
+    parts = tuple(_part(run, number) for number, run in enumerate(runs))
+    title = parts[0].title if len(parts) == 1 else f"{len(parts)} experiments"
+    return Document(title, parts)
+
+
+def _part(run: RunData, number: int) -> RunPart:
+    run.number = number
+    sections = [load_section(name)(run) for name in SECTIONS]
+    seeds = run.origin.all_seeds
+    seed = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    commit = f"commit {run.origin.commit[:12]}" if run.origin.commit else ""
+    note = ", ".join(filter(None, [run.origin.experiment, run.origin.started, seed, commit]))
+    return RunPart(run.origin.title or run.origin.experiment, note, run.engines, tuple(filter(None, sections)))
 
 
 def render(document: Document) -> str:

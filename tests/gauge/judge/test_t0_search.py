@@ -17,7 +17,7 @@ from hydrograph_gauge.experiments.summary import format_summary
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
 from hydrograph_gauge.judge.judge_query import judge_query
 from hydrograph_gauge.judge.t0_search import EngineOutput, T0Candidates, list_t0_candidates, search_t0
-from hydrograph_gauge.report.build import document
+from hydrograph_gauge.report.page import build_document
 from hydrograph_gauge.report.run_data import read_run
 from hydrograph_gauge.run_records import Key, OutcomeRecord, RowText, read_records
 
@@ -63,7 +63,7 @@ def test_an_engine_whose_windows_lie_400_ms_later_is_right_for_that_t0(tmp_path:
     assert found.windows > 10
     lines = "\n".join(format_summary([tmp_path / "run"]))
     assert "t0 -100 ms fits best for all" in lines
-    page = document([read_run(tmp_path / "run")])
+    page = build_document([read_run(tmp_path / "run")])
     (table,) = next(each for each in page.parts[0].sections if each.title == "First windows").blocks
     assert ("all", 1, -100, 0) in [row[3:7] for row in table.rows]  # type: ignore[union-attr]
     rejudge_run(tmp_path / "run", tmp_path / "again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hydrograph_gauge.report.build import document
 from hydrograph_gauge.report.document import (
     Cell,
     Dots,
@@ -11,6 +10,7 @@ from hydrograph_gauge.report.document import (
     Table,
     Wrong,
 )
+from hydrograph_gauge.report.page import build_document
 from hydrograph_gauge.report.run_data import collect_records
 from hydrograph_gauge.run_records import (
     ExclusionRecord,
@@ -199,7 +199,7 @@ def test_the_seeds_of_tests_are_shown_where_they_differ() -> None:
 
 
 def test_several_runs_become_parts() -> None:
-    page = document(
+    page = build_document(
         [collect_records(BARE, [outcome(key())]), collect_records(BARE.model_copy(update={"title": "Second"}), [])]
     )
     assert [part.title for part in page.parts] == ["e", "Second"]
