@@ -22,8 +22,8 @@ from hydrograph.errors import HydrographError, QueryError, UnsupportedError, Usa
 from hydrograph.language import parse
 from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.session import spark_session
+from hydrograph_gauge.functional.w3c import Data, Engine
 from hydrograph_gauge.functional.w3c_answers import difference, read_answer
-from hydrograph_gauge.functional.w3c_evaluate import Data, Engine
 from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.sources.source import PartitionLocator, PartitionReader, SourceSpec
-from hydrograph.live.step.input_batch import InputBatch
+from hydrograph.live.step.records import InputBatch
 from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QueryRecord, QuerySpec
+from hydrograph.live.step.records import InputBatch, QueryRecord, QuerySpec, partition_of
 from hydrograph.live.step.step import Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri

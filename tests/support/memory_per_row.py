@@ -14,8 +14,7 @@ import pyarrow as pa
 from hydrograph import api
 from hydrograph.live.driver.placement_policy import state_bytes
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QueryRecord, QuerySpec
+from hydrograph.live.step.records import InputBatch, QueryRecord, QuerySpec, partition_of
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri

@@ -27,7 +27,7 @@ from hydrograph.streams.sources import RecordedStream, open_stream
 from hydrograph.streams.static_graphs import StaticGraphs
 from hydrograph.windows.profile import RSPQL
 from hydrograph_gauge.engines.resources import cpu_seconds
-from hydrograph_gauge.measure import replay_stream
+from hydrograph_gauge.measure import replay_speed
 
 QUERIES = {
     "push_windows": ("?o ?p", "{ ?o :by ?s } { ?p :by ?s } } VALUES ?s { :sensor7 :sensor8 } {"),
@@ -46,7 +46,7 @@ QUERIES = {
 }
 """Variables and window pattern of the query, by the name of the rule; a rule without a query is reported as such."""
 
-_STATIC = replay_stream.static_table()
+_STATIC = replay_speed.static_table()
 
 
 def compute_digests(
@@ -56,9 +56,9 @@ def compute_digests(
     variables, pattern = QUERIES[name]
     window = "FROM NAMED WINDOW :w ON :events [RANGE 5s STEP 1s]"
     text = f"SELECT {variables} {window} WHERE {{ WINDOW :w {{ {pattern} }} }}"
-    planned = plan(parse(f"PREFIX : <{replay_stream.NAMESPACE}>\n{text}"), RSPQL, 0, rules)
+    planned = plan(parse(f"PREFIX : <{replay_speed.NAMESPACE}>\n{text}"), RSPQL, 0, rules)
     with Run(
-        planned, Data({Iri(replay_stream.STREAM): stream}, StaticGraphs(_STATIC)), Options(placement=placement)
+        planned, Data({Iri(replay_speed.STREAM): stream}, StaticGraphs(_STATIC)), Options(placement=placement)
     ) as run:
         return list(run.digests())
 
@@ -92,8 +92,8 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="hydrograph-") as directory:
         target = Path(directory) / "parquet"
         session = spark_session()
-        replay_stream.write_parquet(session, options.rows, target)
-        stream = open_stream(str(target), name=replay_stream.STREAM)
+        replay_speed.write_parquet(session, options.rows, target)
+        stream = open_stream(str(target), name=replay_speed.STREAM)
         for rule in RULES:
             if rule.__name__ not in QUERIES:
                 sys.stdout.write(f"{rule.__name__}: no query to measure it with\n")

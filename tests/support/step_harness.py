@@ -7,10 +7,17 @@ from dataclasses import replace
 from typing import Self
 
 from hydrograph import api
-from hydrograph.live.checkpoint.codec import decode_outcome, encode
+from hydrograph.live.checkpoint.batch_commit import decode_outcome, encode
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.step.input_batch import InputBatch, Partition, partition_of
-from hydrograph.live.step.records import BatchOutcome, QueryRecord, QuerySpec, ResultUnit
+from hydrograph.live.step.records import (
+    BatchOutcome,
+    InputBatch,
+    Partition,
+    QueryRecord,
+    QuerySpec,
+    ResultUnit,
+    partition_of,
+)
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import Stepper
 from hydrograph.live.step.watermark import Lateness

@@ -26,7 +26,7 @@ from hydrograph.cli.options import (
 from hydrograph.errors import RunError, UsageError
 from hydrograph.runtime.replay.run import Run
 from hydrograph.runtime.result_formats import DIGEST, FORMATS
-from hydrograph.streams.input_files import STDIN
+from hydrograph.streams.files import STDIN
 
 _INTERVAL = 0.5
 """Seconds between two updates of the bar from Spark."""

@@ -12,7 +12,7 @@ Input is processed in batches. A batch goes through eight steps; `driver.batch_l
 
     step        does                                                               in
     1 read      new rows are read from the log of each partition                   sources
-    2 decide    watermark, t0, implausible times, idle partitions                  step.decision
+    2 decide    watermark, t0, implausible times, idle partitions                  step.watermark
     3 record    the decision is written ahead of everything that depends on it     checkpoint.batch_commit
     4 classify  late elements are counted, and dropped if late for all reports     step.late_elements
     5 evaluate  the reports that are due are made; rows no longer needed pruned    evaluate, step.state_pruning
@@ -28,7 +28,7 @@ Packages, from the lowest up; each imports only those before it:
     storage     files, object stores, the input log, leases, waiting on a full disk
     step        the pure part: no file, thread, clock or connection; owns the record types and the Evaluation protocol
     evaluate    the evaluations: whole windows and incremental, chosen by `evaluate.choose`
-    checkpoint  codec and journal of the records, snapshots, registered queries, start-up checks
+    checkpoint  journal of the records, snapshots, registered queries, start-up checks
     results     segments of result units, and the sink that writes them
     sources     partitioned sources: sockets, directories, standard input, pushed elements, results of other queries
     driver      the batch loop, the registry of queries, their placement, and the driver on Spark Structured Streaming

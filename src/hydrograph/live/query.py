@@ -7,14 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from hydrograph.errors import HydrographError, UsageError
+from hydrograph.errors import HydrographError, RunError, UsageError
 from hydrograph.live.checkpoint.query_store import QueryStore, plan_fingerprint
 from hydrograph.live.driver.batch_loop import BatchLoop, UnitCallback
-from hydrograph.live.driver.command_queue import CommandQueue
 from hydrograph.live.driver.placement_policy import LoadMeter, PlacementPolicy
 from hydrograph.live.driver.query_registry import QueryFactory, QueryOptions, QueryRegistry
 from hydrograph.live.driver.spark_driver import SparkDriver, java_errors, own_directory, query_error
@@ -35,6 +35,65 @@ from hydrograph.streams.static_graphs import Given, StaticGraphs
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+class CommandQueue:
+    """Commands that wait for the end of a batch, in the order of their submission."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        """Call `wake` when a command is submitted; commands are accepted after `open`."""
+        self._wake = wake
+        self._waiting: list[tuple[Future[None], Callable[[], None]]] = []
+        self._lock = threading.Lock()
+        self._running = False
+
+    def open(self) -> None:
+        """Accept commands from now on."""
+        with self._lock:
+            self._running = True
+
+    def close(self) -> None:
+        """Accept no more commands, and fail those that still wait."""
+        with self._lock:
+            self._running = False
+            waiting, self._waiting = self._waiting, []
+        for done, _ in waiting:
+            done.set_exception(RunError("the query stopped before this was done"))
+
+    def submit(self, command: Callable[[], None]) -> None:
+        """Submit a command and return when it is done; raise the error that it raises."""
+        done: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                command()
+            except UsageError as error:  # only the caller's mistake: the driver continues
+                done.set_exception(error)
+            except BaseException as error:  # raised in the caller and in the driver, which ends
+                done.set_exception(error)
+                raise
+            else:
+                done.set_result(None)
+
+        with self._lock:
+            if not self._running:
+                raise UsageError("the query is not running: start it first")
+            self._waiting.append((done, run))
+        self._wake()
+        done.result()
+
+    def run(self) -> None:
+        """Run the waiting commands; if one ends the driver, those after it stay until `close`."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for at, (_, command) in enumerate(waiting):
+            try:
+                command()
+            except BaseException:
+                with self._lock:
+                    self._waiting = waiting[at + 1 :] + self._waiting
+                raise
+
 
 _STATUS_EVERY = 1.0
 _PLACEMENT_EVERY = 0.5

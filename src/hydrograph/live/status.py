@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from hydrograph.errors import RunError, UsageError
-from hydrograph.live.step.input_batch import InputBatch
-from hydrograph.live.step.records import ElementCounts, QueryRecord, ResultUnit
+from hydrograph.live.step.records import ElementCounts, InputBatch, QueryRecord, ResultUnit
 from hydrograph.live.step.state import State
 from hydrograph.live.storage.files import files_at
 from hydrograph.temporal import END_OF_TIME

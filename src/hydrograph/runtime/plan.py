@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from hydrograph.algebra.inexact import makes_inexact
-from hydrograph.algebra.nodes import Bgp, Filter, Join, Pattern, Project, Window
+from hydrograph.algebra.expressions import Call, Constant, Expression
+from hydrograph.algebra.nodes import Bgp, Filter, Join, PathPattern, Pattern, Project, Values, Window
 from hydrograph.algebra.queries import ContinuousQuery, NamedWindow, Select, StreamOperator
-from hydrograph.algebra.walk import children
+from hydrograph.algebra.walk import children, expressions, operands, subpatterns
 from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.compile.compiler import answer_columns, compile_query, has_order
 from hydrograph.compile.inputs import (
@@ -33,13 +33,47 @@ from hydrograph.compile.inputs import (
 from hydrograph.compile.program import Program
 from hydrograph.errors import QueryError, UnsupportedError
 from hydrograph.optimizer import RULES, Rule, optimize
-from hydrograph.rdf.terms import Iri
+from hydrograph.rdf.terms import Iri, Literal
+from hydrograph.rdf.vocab import XSD_DOUBLE, XSD_FLOAT
 from hydrograph.temporal import Duration, Instant, Interval
 from hydrograph.windows.content import WindowedStream, place
 from hydrograph.windows.profile import Origin, Profile
 from hydrograph.windows.report import EVERYTHING, Multi, Policy, Range, When, check_closing, scope_at
 from hydrograph.windows.scope import Grid
 from hydrograph.windows.tick import Tick
+
+_TYPES = frozenset({XSD_FLOAT, XSD_DOUBLE})
+_MAKERS = frozenset({"RAND", "STRDT", *map(Iri, _TYPES)})
+"""Functions whose value may be a float or a double although no argument is: STRDT makes terms of any type."""
+
+
+def makes_inexact(pattern: Pattern) -> bool:
+    """Tell whether a solution may bind a float or a double that is not in the data."""
+    return any(_in_values(node) or any(map(_in_expression, expressions(node))) for node in subpatterns(pattern))
+
+
+def _in_values(node: Pattern) -> bool:
+    match node:
+        case Values(_, rows):
+            return any(_is_inexact(term) for row in rows for term in row)
+        case PathPattern(subject, _, target):
+            return _is_inexact(subject) or _is_inexact(target)  # a path of no steps binds its own end
+        case _:
+            return False
+
+
+def _in_expression(expression: Expression) -> bool:
+    match expression:
+        case Constant(term):
+            return _is_inexact(term)
+        case Call(function, _) if function in _MAKERS:
+            return True
+        case _:
+            return any(map(_in_expression, operands(expression)))
+
+
+def _is_inexact(term: object) -> bool:
+    return isinstance(term, Literal) and term.datatype in _TYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.runtime.reports import Report, ReportDigest, Row, term_json
 from hydrograph.streams.elements import StreamElement, statement
+from hydrograph.streams.files import atomic_output
 from hydrograph.streams.format_registry import FORMATS as STREAMS
 from hydrograph.streams.formats.parquet import staged
-from hydrograph.streams.output_files import atomic_output
 
 TEXT = "utf-8"
 DIGEST = "digest"

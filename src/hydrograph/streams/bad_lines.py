@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from hydrograph.errors import UsageError
-from hydrograph.streams.input_files import STDIN
-from hydrograph.streams.output_files import atomic_output
+from hydrograph.streams.files import STDIN, atomic_output
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import shorten
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.event_time import EventTime, Texts
-from hydrograph.streams.input_files import Line, Overlong, number_lines, open_binary
+from hydrograph.streams.files import Line, Overlong, number_lines, open_binary
 from hydrograph.streams.schema import BATCH, EVENTS, FILE_BITS, Row, check_limits, encode_events
 from hydrograph.temporal import Instant
 

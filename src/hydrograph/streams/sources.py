@@ -21,9 +21,9 @@ from hydrograph.rdf.xsd import INEXACT
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.elements import ElementReader
 from hydrograph.streams.event_time import EventTime
+from hydrograph.streams.files import STDIN, copy_stdin
 from hydrograph.streams.format_registry import ENDINGS, FORMATS, PARQUET, TNT, detect_format, format_named, format_of
 from hydrograph.streams.formats import parquet, tnt
-from hydrograph.streams.input_files import STDIN, copy_stdin
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant
 

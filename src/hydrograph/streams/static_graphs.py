@@ -21,7 +21,7 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import TRIPLE_COLUMNS, salt_of, skolem, term_id
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams.input_files import open_binary
+from hydrograph.streams.files import open_binary
 from hydrograph.streams.rdf_parsers import Complaints, Labels, parse_quads, text
 from hydrograph.streams.schema import BATCH, TRIPLES, check_files, encode_triples
 

@@ -1,17 +1,23 @@
 """Judgement of one query on one engine: its verdict, its faults, and a score for every window.
 
-`judge_query` is the entry. Evidence is given as a function, because only wrong answers need it.
+`judge_query` is the entry: answers are paired with expected reports, pairs are scored, wrong windows get a diagnosis
+and a second opinion. Evidence is given as a function, because only wrong answers need it. In a second opinion rdflib
+evaluates the window: if it agrees with the engine, the oracle is wrong. rdflib is slow, so it sees only small windows,
+a few of each query, for a limited time.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from statistics import median, quantiles
+from typing import TypeAlias
 
-from hydrograph.temporal import Interval
+from hydrograph.errors import RunError
+from hydrograph.temporal import Instant, Interval
 from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.engines.resources import memory_growth
 from hydrograph_gauge.judge import match_content_change as eager
@@ -28,13 +34,146 @@ from hydrograph_gauge.judge.evidence import (
 )
 from hydrograph_gauge.judge.gracious_mode import GRACIOUS_BUDGET, GraciousSearch, recover_borders
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
-from hydrograph_gauge.judge.pairing import pair_answers, pair_contiguous
 from hydrograph_gauge.judge.row_compare import Score, score_texts
-from hydrograph_gauge.judge.second_opinion import ORACLE_ERROR, SecondOpinion
+from hydrograph_gauge.oracle import rdflib_arbiter as arbiter
 from hydrograph_gauge.oracle.compare import Difference
 from hydrograph_gauge.oracle.dataset import Row, row_text, terms_of
+from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict
 from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict as Opinion
-from hydrograph_gauge.run_records import OutcomeRecord, RowExplanation, WindowRecord
+from hydrograph_gauge.run_records import OutcomeRecord, RowExplanation, RowText, WindowRecord
+
+ORACLE_ERROR = "oracle error"
+"""The verdict on a query whose differences are all the oracle's own."""
+
+TRIPLES = 500
+"""Content and static data of a window that is asked about, each."""
+
+_WINDOWS = 20
+_SECONDS = 10.0
+_AGAINST = 3
+"""Windows after which an engine that was wrong in all of them is taken to be wrong."""
+
+
+class SecondOpinion:
+    """Opinions of rdflib on the windows of one query."""
+
+    def __init__(self, evidence: Callable[[], Evidence | None], static: int) -> None:
+        """Take the evidence, which is asked for if need be, and the size of the static data."""
+        self._evidence = evidence
+        self._static = static
+        self._spent = 0.0
+        self._absent = ""
+        self._failed = ""
+        self.said: Counter[ArbiterVerdict] = Counter()
+
+    def of(self, due: ExpectedReport, said: EngineAnswer, before: ExpectedReport | None) -> ArbiterVerdict | None:
+        """Return which side is right about a wrong answer; None if rdflib is not asked."""
+        if self._absent or self._static > TRIPLES or due.content is None or due.content > TRIPLES:
+            return None
+        against = self.said.total() == self.said[ArbiterVerdict.ENGINE_ERROR] >= _AGAINST
+        if against or self.said.total() >= _WINDOWS or self._spent > _SECONDS:
+            return None
+        if (evidence := self._evidence()) is None:
+            return None
+        begin = time.monotonic()
+        try:
+            second = evidence.second(due.t, None if before is None else before.t, arbiter.answer)
+            found = arbiter.decide(terms_of(due.rows), second, terms_of(said.rows))
+        except RunError as error:
+            self._absent = str(error)
+            return None
+        except Exception as error:  # noqa: BLE001 - rdflib has errors of its own, of any kind
+            found, self._failed = ArbiterVerdict.UNDECIDED, f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        self._spent += time.monotonic() - begin
+        self.said[found] += 1
+        return found
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes on windows that are not clearly the engine's fault."""
+        if self._absent:
+            yield f"no second opinion on wrong windows: {self._absent}"
+        if self._failed:
+            yield f"rdflib could not evaluate some wrong windows; last error: {self._failed}"
+        for verdict in (ArbiterVerdict.ORACLE_ERROR, ArbiterVerdict.UNDECIDED):
+            if self.said[verdict]:
+                yield f"{self.said[verdict]} of {self.said.total()} windows that rdflib was asked about: {verdict}"
+
+
+Pair: TypeAlias = tuple[ExpectedReport | None, EngineAnswer | None]
+"""A report with its answer; one of them is None where nothing came, or nothing was expected."""
+
+_BAND = 60
+"""How many answers may be left out or added in a row before the two sequences lose each other."""
+
+
+def pair_answers(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
+    """Return every report and every answer once, in order of the reports.
+
+    By the time that the answers name, if all do. Otherwise by turns, if there are as many answers as reports; else so
+    that as much as possible of what was said was expected, in the order in which it came.
+    """
+    if said and all(each.t is not None for each in said):
+        return _by_time(due, said)
+    if len(due) == len(said):
+        return list(zip(due, said, strict=True))
+    return align_answers(due, said)
+
+
+def _by_time(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
+    """Pair what has the same time; of several with one time the first with the first."""
+    waiting: dict[Instant, list[EngineAnswer]] = {}
+    for each in said:
+        assert each.t is not None
+        waiting.setdefault(each.t, []).append(each)
+    found: list[tuple[Instant, int, Pair]] = []
+    for number, report in enumerate(due):
+        same = waiting.get(report.t)
+        found.append((report.t, number, (report, same.pop(0) if same else None)))
+    for t, left in waiting.items():
+        found += [(t, len(due), (None, each)) for each in left]
+    return [pair for _, _, pair in sorted(found, key=lambda each: each[:2])]
+
+
+def align_answers(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
+    """Align the two sequences like two versions of a text: what fits best is paired, the rest has no partner."""
+    slack = abs(len(due) - len(said)) + _BAND
+    best: list[dict[int, tuple[float, int]]] = [{} for _ in range(len(due) + 1)]  # by report and answer: worth, move
+    for i in range(len(due), -1, -1):
+        for j in range(min(len(said), i + slack), max(i - slack, 0) - 1, -1):
+            choices = [(0.0, 0)]
+            if i < len(due) and j < len(said) and j + 1 in best[i + 1]:
+                choices.append((_worth(due[i].rows, said[j].rows) + best[i + 1][j + 1][0], 3))
+            if i < len(due) and j in best[i + 1]:
+                choices.append((best[i + 1][j][0], 1))
+            if j < len(said) and j + 1 in best[i]:
+                choices.append((best[i][j + 1][0], 2))
+            best[i][j] = max(choices)
+    found: list[Pair] = []
+    i = j = 0
+    while i < len(due) or j < len(said):
+        move = best[i].get(j, (0.0, 0))[1] or (1 if i < len(due) else 2)
+        found.append((due[i] if move & 1 else None, said[j] if move & 2 else None))
+        i, j = i + (move & 1), j + (move >> 1)
+    return found
+
+
+def pair_contiguous(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> tuple[list[Pair], int]:
+    """Return the best pairs, whatever times are given, and the number of reports left out before and after them.
+
+    Reports before the first answer and after the last are left out.
+    """
+    pairs = align_answers(due, said)
+    places = [place for place, (_, answer) in enumerate(pairs) if answer is not None]
+    if not places:
+        return pairs, 0
+    inside = pairs[places[0] : places[-1] + 1]
+    return inside, len(pairs) - len(inside)
+
+
+def _worth(expected: Counter[RowText], actual: Counter[RowText]) -> float:
+    """Return how well an answer fits, from 0 to 1; two empty ones fit a little."""
+    total = expected.total() + actual.total()
+    return 2 * (expected & actual).total() / total if total else 0.1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ Bars: at least 6 times the baseline on Parquet and 3 times with text parsed on b
 10 million triples at most 11 times; STEP 100ms instead of 1s at most 1.5 times for filter and joins (Istream). The last
 line is `replay: parquet <ratio> text <ratio> growth <factor> overlap <factor>`.
 
-The baseline is the best that a practitioner can build: one pyoxigraph store to which each slide adds its triples and
-from which it removes the oldest ones, queried once a slide.
+The stream is generated: observations of sensors (a star) and a social network (a chain), 10,000 triples a second of
+event time. The baseline is the best that a practitioner can build: one pyoxigraph store to which each slide adds its
+triples and from which it removes the oldest ones, queried once a slide.
 """
 
 from __future__ import annotations
@@ -29,20 +30,133 @@ from xxhash import xxh64_intdigest
 
 from hydrograph import api
 from hydrograph.errors import MismatchError
+from hydrograph.rdf.encoding import encode_text, salt_of
+from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 from hydrograph.runtime.reports import ReportDigest
 from hydrograph.runtime.session import spark_session
+from hydrograph.streams.formats.parquet import write_spark
+from hydrograph.streams.schema import TRIPLES
 from hydrograph.streams.sources import RecordedStream, open_stream
+from hydrograph.streams.spark_encoding import encode_columns
 from hydrograph_gauge.engines.resources import cpu_seconds
-from hydrograph_gauge.measure import replay_stream
 from hydrograph_gauge.oracle.window_store import WindowStore, quad_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+NAMESPACE = "http://example.org/"
+STREAM = NAMESPACE + "events"
+RATE = 10
+"""Triples in a millisecond of event time."""
+USERS, POSTS, TAGS, SENSORS, ROOMS, CITIES = 20_000, 20_000, 300, 500, 200, 50
+_PREDICATES = ("by", "value", "at", "follows", "posted", "tagged")
+
+QUERIES = {
+    "filter": "SELECT ?o ?v {window} { ?o :value ?v FILTER(?v > 95) } }",
+    "star": "SELECT ?o ?s ?v ?r {window} { ?o :by ?s . ?o :value ?v . ?o :at ?r } }",
+    "linear": "SELECT ?a ?b ?c ?d {window} { ?a :follows ?b . ?b :posted ?c . ?c :tagged ?d } }",
+    "group": "SELECT ?s (COUNT(?v) AS ?n) (AVG(?v) AS ?m) {window} { ?o :by ?s . ?o :value ?v } } GROUP BY ?s",
+    "static": "SELECT ?a ?b ?age {window} { ?a :follows ?b } ?b :livesIn :city7 . ?b :age ?age }",
+}
+"""The five queries; `{window}` is replaced by what precedes the window's patterns."""
+_PREFIX = f"PREFIX : <{NAMESPACE}>\n"
+
+
+def query_text(name: str, step: str = "1s", operator: str = "RSTREAM") -> str:
+    """Return a query in RSP-QL."""
+    window = f"FROM NAMED WINDOW :w ON :events [RANGE 5s STEP {step}] WHERE {{ WINDOW :w"
+    return _PREFIX + QUERIES[name].replace("SELECT", f"SELECT {operator}").replace("{window}", window)
+
+
+def plain_text(name: str) -> str:
+    """Return a query in SPARQL, for a store that holds window and static data together."""
+    return _PREFIX + QUERIES[name].replace("{window}", "WHERE {")
+
+
+def triples(spark: SparkSession, rows: int) -> DataFrame:
+    """Return the stream as texts: `t`, `seq`, `s`, `p`, `o`, one element a triple."""
+    from pyspark.sql import functions as f
+
+    i = f.col("id")
+    turn = (i / 6).cast("bigint")
+    position = (i % 6).cast("int")
+
+    def draw(purpose: str, below: int) -> Column:
+        return f.pmod(f.xxhash64(f.lit(purpose), turn), f.lit(below))
+
+    def iri(kind: str, number: Column) -> Column:
+        return f.concat(f.lit(f"<{NAMESPACE}{kind}"), number.cast("string"), f.lit(">"))
+
+    a, b = draw("a", USERS), draw("b", USERS)
+    hundredths = draw("value", 10_000)
+    # Canonical decimals: no needless zeros.
+    digits = f.regexp_replace(f.format_string("%d.%02d", f.floor(hundredths / 100), hundredths % 100), r"\.?0+$", "")
+    whole = f.when(hundredths % 100 == 0, f.floor(hundredths / 100).cast("string")).otherwise(digits)
+    value = f.concat(f.lit('"'), whole, f.lit(f'"^^<{XSD_DECIMAL}>'))
+    subjects = [iri("o", turn)] * 3 + [iri("u", a), iri("u", b), iri("post", turn % POSTS)]
+    objects = [
+        iri("sensor", draw("sensor", SENSORS)),
+        value,
+        iri("room", draw("room", ROOMS)),
+        iri("u", (a * 7 + turn) % USERS),
+        iri("post", (b * 11 + turn) % POSTS),
+        iri("tag", draw("tag", TAGS)),
+    ]
+    predicates = [f.lit(f"<{NAMESPACE}{name}>") for name in _PREDICATES]
+
+    def by_position(values: list[Column]) -> Column:
+        chosen = f.when(position == 0, values[0])
+        for number, column in enumerate(values[1:], 1):
+            chosen = chosen.when(position == number, column)
+        return chosen
+
+    return spark.range(rows).select(
+        (i / RATE).cast("bigint").alias("t"),
+        i.alias("seq"),
+        by_position(subjects).alias("s"),
+        by_position(predicates).alias("p"),
+        by_position(objects).alias("o"),
+    )
+
+
+def write_parquet(spark: SparkSession, rows: int, target: Path) -> None:
+    """Write the stream in the encoded schema, as `hydrograph convert` does."""
+    write_spark(encode_columns(triples(spark, rows), "t", "seq"), target, salt=salt_of(STREAM))
+
+
+def write_text(spark: SparkSession, rows: int, target: Path) -> None:
+    """Write the stream as a directory of timed N-Triples."""
+    from pyspark.sql import functions as f
+
+    line = f.concat_ws(" ", "s", "p", "o", f.lit("."))
+    parts = triples(spark, rows).orderBy("seq").select(f.concat(f.col("t").cast("string"), f.lit("\t"), line))
+    parts.write.text(str(target))
+    for file in sorted(target.glob("part-*")):
+        file.rename(target / f"{file.name.split('-')[1]}.tnt")
+
+
+def static_table() -> pa.Table:
+    """Return the static graph: 60,000 triples about the users."""
+    texts = []
+    for user in range(USERS):
+        subject = f"<{NAMESPACE}u{user}>"
+        texts.append((subject, f"<{NAMESPACE}livesIn>", f"<{NAMESPACE}city{user * 7919 % CITIES}>"))
+        texts.append((subject, f"<{NAMESPACE}age>", f'"{18 + user * 31 % 60}"^^<{XSD_INTEGER}>'))
+        texts.append((subject, f"<{NAMESPACE}name>", f'"user {user}"'))
+    rows = []
+    for s, p, o in texts:
+        item = encode_text(o)
+        ids = encode_text(s).id, encode_text(p).id, item.id
+        rows.append((s, p, o, *ids, int(item.kind), item.num, item.dec))
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), TRIPLES, strict=True)]
+    return pa.table(columns, schema=TRIPLES)
+
 
 _MILLION = 1_000_000
 _OVERLAPPED = ("filter", "star", "linear", "static")
 _SLIDE, _WIDTH = 1_000, 5_000
-_PER_SLIDE = _SLIDE * replay_stream.RATE
+_PER_SLIDE = _SLIDE * RATE
 _SEED, _MODULUS = 42, 2**64
 
 Slide: TypeAlias = "list[str] | pa.Table"
@@ -134,18 +248,18 @@ class ReplayBenchmark:
     @property
     def parquet(self) -> RecordedStream:
         """The stream in the encoded schema."""
-        return open_stream(str(self.directory / f"parquet-{self.growth_rows}"), name=replay_stream.STREAM)
+        return open_stream(str(self.directory / f"parquet-{self.growth_rows}"), name=STREAM)
 
     @property
     def text(self) -> RecordedStream:
         """The stream as timed N-Triples."""
-        return open_stream(str(self.directory / f"text-{self.rows}"), name=replay_stream.STREAM)
+        return open_stream(str(self.directory / f"text-{self.rows}"), name=STREAM)
 
     def write_data(self) -> None:
         """Write the data that is not there yet."""
         for kind, rows, write in (
-            ("parquet", self.growth_rows, replay_stream.write_parquet),
-            ("text", self.rows, replay_stream.write_text),
+            ("parquet", self.growth_rows, write_parquet),
+            ("text", self.rows, write_text),
         ):
             target = self.directory / f"{kind}-{rows}"
             if not target.exists():
@@ -155,7 +269,7 @@ class ReplayBenchmark:
 
     def digests(self, text: str, stream: RecordedStream, rows: int) -> list[ReportDigest]:
         """Return the digests of a query over the first `rows` triples."""
-        streams, last = {replay_stream.STREAM: stream}, rows // replay_stream.RATE
+        streams, last = {STREAM: stream}, rows // RATE
         query = api.query(text)
         with query.over(streams, self.static, until=last, placement="spark", session=self.session) as run:
             return list(run.digests())
@@ -168,7 +282,7 @@ class ReplayBenchmark:
     def first_rows(self) -> pa.Table:
         """Return the rows that the baseline reads, in order of time."""
         files = ds.dataset(list(self.parquet.files), format="parquet")
-        last = self.baseline_rows // replay_stream.RATE
+        last = self.baseline_rows // RATE
         return files.to_table(columns=["s", "p", "o", "seq"], filter=ds.field("t") < last).sort_by("seq")
 
     def first_lines(self) -> list[str]:
@@ -209,11 +323,11 @@ def measure_ratio(bench: ReplayBenchmark, *, text: bool) -> float:
     stream = bench.text if text else bench.parquet
     kind = "text" if text else "parquet"
     least = float("inf")
-    for name in replay_stream.QUERIES:
-        answer = partial(bench.digests, replay_stream.query_text(name), stream, bench.rows)
+    for name in QUERIES:
+        answer = partial(bench.digests, query_text(name), stream, bench.rows)
         ours = bench.median(partial(_seconds, answer))
         static = bench.static if name == "static" else None
-        runs = [run_baseline(replay_stream.plain_text(name), slides, static) for _ in range(bench.repeats)]
+        runs = [run_baseline(plain_text(name), slides, static) for _ in range(bench.repeats)]
         theirs = statistics.median(run.seconds for run in runs)
         store = read / statistics.median(run.store_seconds for run in runs)
         _check_equal(name, answer(), runs[0].digests)
@@ -231,11 +345,9 @@ def measure_ratio(bench: ReplayBenchmark, *, text: bool) -> float:
 def measure_growth(bench: ReplayBenchmark) -> float:
     """Print and return the greatest factor by which CPU grows from a tenth of the stream to all of it."""
     worst = 0.0
-    for name in replay_stream.QUERIES:
+    for name in QUERIES:
         small, large = (
-            bench.median(
-                partial(cpu_seconds, partial(bench.digests, replay_stream.query_text(name), bench.parquet, rows))
-            )
+            bench.median(partial(cpu_seconds, partial(bench.digests, query_text(name), bench.parquet, rows)))
             for rows in (bench.growth_rows // 10, bench.growth_rows)
         )
         worst = max(worst, large / small)
@@ -251,7 +363,7 @@ def measure_overlap(bench: ReplayBenchmark) -> float:
             bench.median(
                 partial(
                     _seconds,
-                    partial(bench.digests, replay_stream.query_text(name, step, "ISTREAM"), bench.parquet, bench.rows),
+                    partial(bench.digests, query_text(name, step, "ISTREAM"), bench.parquet, bench.rows),
                 )
             )
             for step in ("1s", "100ms")
@@ -281,7 +393,7 @@ def main() -> None:
             max(given.rows, given.growth_rows),
             given.repeats,
             session,
-            replay_stream.static_table(),
+            static_table(),
         )
         bench.write_data()
         parquet, text = measure_ratio(bench, text=False), measure_ratio(bench, text=True)

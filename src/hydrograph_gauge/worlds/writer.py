@@ -20,7 +20,7 @@ from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.encoding import EVENT_COLUMNS, TRIPLE_COLUMNS, salt_of, term_id
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.formats import parquet
-from hydrograph_gauge.worlds import text_formats as texts
+from hydrograph_gauge.worlds import stream_files as texts
 from hydrograph_gauge.worlds.manifest import MANIFEST, ManifestPart, WorldManifest
 from hydrograph_gauge.worlds.settings import Settings
 from hydrograph_gauge.worlds.spark import constant_numbers, to_bigint

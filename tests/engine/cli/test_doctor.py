@@ -12,8 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
+from hydrograph.cli import doctor
 from hydrograph.cli.main import main
-from hydrograph.runtime import doctor
 
 NAMES = ["python", "packages", "java", "spark", "ports", "memory", "space"]
 Memory = namedtuple("Memory", "available total")

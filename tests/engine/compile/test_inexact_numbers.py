@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import hydrograph
-from hydrograph.algebra.inexact import makes_inexact
 from hydrograph.language import parse
+from hydrograph.runtime.plan import makes_inexact
 from hydrograph.streams.formats.parquet import write_arrow
 from hydrograph.streams.sources import events_as_arrow, open_stream
 

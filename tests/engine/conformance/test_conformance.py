@@ -15,8 +15,8 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 from hydrograph.runtime.placement import PlacementChoice
+from hydrograph_gauge.functional.w3c import in_window, sort_columns
 from hydrograph_gauge.functional.w3c_answers import QueryResult, difference, read_answer, truth
-from hydrograph_gauge.functional.w3c_evaluate import in_window, sort_columns
 from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
 from tests.support.conformance import (
     ConformanceResult,

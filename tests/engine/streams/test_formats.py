@@ -15,6 +15,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hydrograph.cli.convert import elements_of, write_elements, write_stream
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.nquads import term_text
@@ -24,7 +25,6 @@ from hydrograph.streams.elements import Format, StreamElement
 from hydrograph.streams.event_time import GENERATED, Texts, moment_text
 from hydrograph.streams.format_registry import FORMATS, format_named, written_endings
 from hydrograph.streams.sources import TNT, events_as_arrow, open_stream
-from hydrograph.streams.stream_writer import elements_of, write_elements, write_stream
 
 Found = list[tuple[int, frozenset[Texts]]]
 

@@ -11,13 +11,13 @@ from typing import IO, cast
 import pytest
 
 from hydrograph.errors import DataError
-from hydrograph.streams import input_files as lines
+from hydrograph.streams import files as lines
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.elements import Broken, ElementPiece, File
 from hydrograph.streams.event_time import GENERATED, EventTime
+from hydrograph.streams.files import Overlong, number_lines
 from hydrograph.streams.format_registry import format_named
 from hydrograph.streams.formats import jelly, messages, tnt, turtle
-from hydrograph.streams.input_files import Overlong, number_lines
 from hydrograph.streams.sources import events_as_arrow, open_stream
 
 LIMIT = 1000

@@ -13,8 +13,7 @@ from hydrograph_gauge.engines.outcome import Outcome, Phase, Verdict
 from hydrograph_gauge.engines.resources import Sample
 from hydrograph_gauge.judge.diagnosis import FaultKind
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput, due_at_close, due_at_trigger
-from hydrograph_gauge.judge.judge_query import judge_query
-from hydrograph_gauge.judge.pairing import pair_answers
+from hydrograph_gauge.judge.judge_query import judge_query, pair_answers
 from hydrograph_gauge.player import Handed
 from hydrograph_gauge.run_records import Key, RowText
 

@@ -10,8 +10,8 @@ from hydrograph.rdf.nquads import term_text
 from hydrograph_gauge.features.structure import QueryKind
 from hydrograph_gauge.measure import live_latency
 from hydrograph_gauge.measure.latency import WARM_UP, LatencyFigures, measure_changes, measure_engine, measure_live
+from hydrograph_gauge.measure.live_latency import WatDivQuery, format_classes
 from hydrograph_gauge.measure.load import CHANGE_QUERIES, QUERIES, STREAM, draw_numbers, make_elements, make_slices
-from hydrograph_gauge.measure.watdiv_queries import WatDivQuery, format_classes
 
 RATE, SECONDS = 500, 2
 

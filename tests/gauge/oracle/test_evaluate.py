@@ -15,7 +15,7 @@ from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_FLOAT, XSD_INTEGER
 from hydrograph.rdf.xsd import Kind, double_of
 from hydrograph.windows.profile import CQELS, CSPARQL, PRESETS, RSPQL
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.functional.w3c_evaluate import in_window
+from hydrograph_gauge.functional.w3c import in_window
 from hydrograph_gauge.oracle import rdflib_arbiter as arbiter
 from hydrograph_gauge.oracle import window_store
 from hydrograph_gauge.oracle.dataset import Dataset, Row, StaticData

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pyoxigraph as ox
 
 from hydrograph.streams.formats.parquet import Manifest
-from hydrograph_gauge.worlds import text_formats as texts
+from hydrograph_gauge.worlds import stream_files as texts
 from hydrograph_gauge.worlds.social.triples import DBP, DC, NAMES, PREFIXES, SIB, SIOC, SIOCT, TYPE
 from hydrograph_gauge.worlds.world import ElementLine, StreamPlan
 

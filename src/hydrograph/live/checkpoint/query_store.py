@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from hydrograph.errors import RunError
 from hydrograph.language import dialect_of, parse
-from hydrograph.live.storage.files import Files
-from hydrograph.live.storage.framing import TornError, frame, unframe
+from hydrograph.live.storage.files import Files, TornError, frame, unframe
 from hydrograph.runtime.plan import Plan, plan
 from hydrograph.streams.schema import TRIPLES
 from hydrograph.streams.static_graphs import StaticGraphs

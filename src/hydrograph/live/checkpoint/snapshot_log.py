@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from hydrograph.errors import RunError
-from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot, full_snapshot
-from hydrograph.live.storage.files import Files
-from hydrograph.live.storage.framing import TornError, frame, unframe
+from hydrograph.live.step.records import EMPTY_SNAPSHOT, Snapshot, full_snapshot
+from hydrograph.live.storage.files import Files, TornError, frame, unframe
 from hydrograph.runtime.reports import Row
 
 _DIRECTORY = "snapshots"

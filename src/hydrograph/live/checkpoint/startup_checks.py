@@ -15,10 +15,8 @@ from collections.abc import Iterable, Mapping
 
 from hydrograph.errors import RunError
 from hydrograph.live.checkpoint.batch_commit import BATCHES
-from hydrograph.live.step.input_batch import Partition
-from hydrograph.live.step.records import BatchDecision, QueryVersion
-from hydrograph.live.storage.files import Files
-from hydrograph.live.storage.framing import TornError, frame, unframe
+from hydrograph.live.step.records import BatchDecision, Partition, QueryVersion
+from hydrograph.live.storage.files import Files, TornError, frame, unframe
 
 OWNER = "owner"
 

@@ -40,8 +40,16 @@ from hydrograph.live.failpoints import reach
 from hydrograph.live.results.exactly_once_sink import SegmentSink
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.status import Progress, Stopwatch
-from hydrograph.live.step.input_batch import InputBatch, Partition, end_offsets, start_offsets
-from hydrograph.live.step.records import BatchDecision, BatchOutcome, QueryVersion, ResultUnit
+from hydrograph.live.step.records import (
+    BatchDecision,
+    BatchOutcome,
+    InputBatch,
+    Partition,
+    QueryVersion,
+    ResultUnit,
+    end_offsets,
+    start_offsets,
+)
 from hydrograph.live.step.step import ClassifiedInput, Stepper, UnplacedInput
 from hydrograph.live.storage.files import Files
 from hydrograph.live.storage.lease import Lease

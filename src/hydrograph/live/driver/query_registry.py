@@ -16,8 +16,15 @@ from hydrograph.live.checkpoint.query_store import QueryDefinition, QueryStore, 
 from hydrograph.live.driver.placement_policy import PlacementPolicy
 from hydrograph.live.evaluate.choose import EvaluationChoice, choose_evaluation
 from hydrograph.live.sources.inputs import Input, check_streams
-from hydrograph.live.step.input_batch import InputBatch, Partition
-from hydrograph.live.step.records import Decision, QueryRecord, QuerySpec, QueryVersion, ResultUnit
+from hydrograph.live.step.records import (
+    Decision,
+    InputBatch,
+    Partition,
+    QueryRecord,
+    QuerySpec,
+    QueryVersion,
+    ResultUnit,
+)
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import ClassifiedInput, Stepper, UnplacedInput
 from hydrograph.live.step.watermark import Lateness

@@ -28,7 +28,7 @@ from hydrograph.live.driver.spark_source import PublishedOffsets, SourceLocator,
 from hydrograph.live.settings import ProgressTracking
 from hydrograph.live.sources.inputs import Input
 from hydrograph.live.status import Stopwatch
-from hydrograph.live.step.input_batch import InputBatch, Partition, end_offsets, start_offsets
+from hydrograph.live.step.records import InputBatch, Partition, end_offsets, start_offsets
 from hydrograph.live.storage.files import Files
 from hydrograph.runtime.placement.spark import cause_of
 from hydrograph.streams.schema import EVENTS

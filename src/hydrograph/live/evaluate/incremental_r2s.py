@@ -18,8 +18,8 @@ from hydrograph.algebra.queries import StreamOperator
 from hydrograph.compile.program import Program
 from hydrograph.live.evaluate.report_numbering import DueReports, Timing
 from hydrograph.live.step.evaluation import PreviousReport
+from hydrograph.live.step.records import Snapshot
 from hydrograph.live.step.report_timeline import ReportTimeline
-from hydrograph.live.step.snapshot import Snapshot
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.report_ranks import reports_at
 from hydrograph.runtime.reports import Report, Row, rows_by_interval

@@ -12,8 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from hydrograph.live.step.records import UnitKey
-from hydrograph.live.storage.files import Files
-from hydrograph.live.storage.framing import TornError, frame, unframe
+from hydrograph.live.storage.files import Files, TornError, frame, unframe
 
 SEGMENTS = "segments"
 BOUNDARY = ".from"

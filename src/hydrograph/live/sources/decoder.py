@@ -19,9 +19,9 @@ from hydrograph.rdf.encoding import skolem
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.elements import Broken, ElementPiece, File, check_limits_of
 from hydrograph.streams.event_time import Texts
+from hydrograph.streams.files import ELEMENT_LIMIT, SHOWN, Line, Overlong, too_long
 from hydrograph.streams.format_registry import TNT, format_named
 from hydrograph.streams.formats.tnt import TntReader, reason
-from hydrograph.streams.input_files import ELEMENT_LIMIT, SHOWN, Line, Overlong, too_long
 from hydrograph.streams.schema import BATCH, Row
 from hydrograph.temporal import Instant
 

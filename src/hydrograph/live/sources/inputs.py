@@ -11,10 +11,9 @@ from hydrograph.errors import UsageError
 from hydrograph.live.settings import Settings
 from hydrograph.live.sources.registry import make_source
 from hydrograph.live.sources.source import MOST_PARTITIONS, PartitionLocator, PartitionReader
-from hydrograph.live.step.input_batch import Partition, partition_of
+from hydrograph.live.step.records import Partition, partition_of
 from hydrograph.live.storage.disk_full import DiskFullWait
-from hydrograph.live.storage.files import Files, files_at
-from hydrograph.live.storage.framing import frame, unframe
+from hydrograph.live.storage.files import Files, files_at, frame, unframe
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
 

@@ -11,7 +11,7 @@ from hydrograph.errors import DataError, UsageError
 from hydrograph.live.sources.logged import LoggedPartition
 from hydrograph.live.sources.source import PartitionSpec, SinglePartitionSource
 from hydrograph.live.sources.validate_rows import check_rows
-from hydrograph.live.step.input_batch import Partition
+from hydrograph.live.step.records import Partition
 from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Triple
 from hydrograph.streams.event_time import Texts

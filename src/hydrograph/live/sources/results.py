@@ -18,8 +18,7 @@ from hydrograph.errors import DataError
 from hydrograph.live.results.segments import SEGMENTS, decode_unit, list_segments, newest_boundary
 from hydrograph.live.sources.directory.poll import PollThread
 from hydrograph.live.sources.source import PartitionReader, PartitionSpec, SinglePartitionSource, Wake
-from hydrograph.live.storage.files import Files, files_at
-from hydrograph.live.storage.framing import TornError
+from hydrograph.live.storage.files import Files, TornError, files_at
 from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.encoding import skolem

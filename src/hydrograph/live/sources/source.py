@@ -47,7 +47,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from hydrograph.live.step.input_batch import Partition, partition_of
+from hydrograph.live.step.records import Partition, partition_of
 from hydrograph.live.storage.files import Files
 from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot
+from hydrograph.live.step.records import EMPTY_SNAPSHOT, Snapshot
 from hydrograph.live.step.state import State, StateRun
 from hydrograph.live.step.state_pruning import WindowRows
 from hydrograph.rdf.terms import Iri

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.compile.inputs import CountVisibility
-from hydrograph.live.step.input_batch import Partition, distinct_elements
-from hydrograph.live.step.records import ElementCounts
+from hydrograph.live.step.records import ElementCounts, Partition, distinct_elements
 from hydrograph.live.step.report_timeline import Flags, ReportTimeline, Times
 from hydrograph.live.step.state import StateRun
 from hydrograph.rdf.terms import Iri

@@ -15,8 +15,15 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.live.step.input_batch import InputBatch, Partition, distinct_elements, stream_of
-from hydrograph.live.step.records import CarriedRows, Decision, QueryRecord
+from hydrograph.live.step.records import (
+    CarriedRows,
+    Decision,
+    InputBatch,
+    Partition,
+    QueryRecord,
+    distinct_elements,
+    stream_of,
+)
 from hydrograph.live.step.report_timeline import BEGINNING, Times
 from hydrograph.live.step.state import State, StateRun, split_by_seq
 from hydrograph.live.step.watermark import Lateness

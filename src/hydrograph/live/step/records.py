@@ -1,21 +1,176 @@
-"""Record types of live queries: decisions, outcomes and result units.
+"""Record types of live queries: input batches, decisions, outcomes, snapshots and result units.
 
 A decision is recorded before its batch is processed (A8), the outcome afterwards. State is not recorded: it is rebuilt
-from the log (S38). The codec of these types is `live.checkpoint.codec`.
+from the log (S38). `checkpoint.batch_commit` encodes these types.
+
+A snapshot holds the solutions of the last report, against which the next one is compared (S29, S35). It stores the
+changes since the one before it, and now and then all solutions, so the cost of a batch follows what changed. Snapshots
+are immutable: a batch that is replayed starts from the same one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TypeAlias
 
-from hydrograph.live.step.input_batch import Partition
-from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot
+import numpy as np
+import pyarrow as pa
+
 from hydrograph.live.step.watermark import Lateness
+from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
-from hydrograph.runtime.reports import Report
+from hydrograph.runtime.reports import Report, Row
 from hydrograph.temporal import Instant
+
+Partition: TypeAlias = str
+"""Name of a partition: the IRI of its stream, followed by a space and its number unless that is 0."""
+
+_TIME_LIMIT = 2**60
+"""Times beyond it are invalid: sums with the widths of windows have to fit into 64 bits."""
+
+
+def partition_of(stream: Iri, number: int = 0) -> Partition:
+    """Return the name of a partition.
+
+    >>> partition_of(Iri("urn:s")), partition_of(Iri("urn:s"), 2)
+    ('urn:s', 'urn:s 2')
+    """
+    return f"{stream.value} {number}" if number else stream.value
+
+
+def stream_of(partition: Partition) -> Iri:
+    """Return the stream of a partition.
+
+    >>> stream_of("urn:s 2")
+    Iri(value='urn:s')
+    """
+    return Iri(partition.partition(" ")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class InputBatch:
+    """Whole elements of one partition, as rows of the encoded schema in the order of the log.
+
+    `seq` orders the elements of all partitions of the stream and is unique among them. `end` is the offset behind them.
+    """
+
+    stream: Iri
+    events: pa.Table
+    start: int
+    end: int
+    partition: int = 0
+    rejected: int = 0
+    """Elements of this part of the log that could not be read and were skipped."""
+
+    @property
+    def name(self) -> Partition:
+        """The name of the partition."""
+        return partition_of(self.stream, self.partition)
+
+    def drop_invalid_times(self) -> InputBatch:
+        """Return the batch without elements whose times are out of range; they count as rejected."""
+        t = self.events.column("t").to_numpy()
+        if not len(t) or (t.min() > -_TIME_LIMIT and t.max() < _TIME_LIMIT):
+            return self
+        events = self.events.filter(pa.array((t > -_TIME_LIMIT) & (t < _TIME_LIMIT)))
+        dropped = len(distinct_elements(self.events)[1]) - len(distinct_elements(events)[1])
+        return replace(self, events=events, rejected=self.rejected + dropped)
+
+
+def start_offsets(batches: Sequence[InputBatch]) -> dict[Partition, int]:
+    """Return the first offset of each partition in some batches."""
+    found: dict[Partition, int] = {}
+    for batch in batches:
+        found[batch.name] = min(found.get(batch.name, batch.start), batch.start)
+    return found
+
+
+def end_offsets(batches: Sequence[InputBatch]) -> dict[Partition, int]:
+    """Return the offset behind the last row of each partition in some batches."""
+    found: dict[Partition, int] = {}
+    for batch in batches:
+        found[batch.name] = max(found.get(batch.name, batch.end), batch.end)
+    return found
+
+
+def distinct_elements(events: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Return time and `seq` of each element, once, however many rows it has."""
+    seq = events.column("seq").to_numpy()
+    steps = np.diff(seq)
+    if (steps >= 0).all():  # in the order of the log, as rows are unless they were in quarantine
+        at = np.concatenate((np.zeros(min(1, len(seq)), np.int64), np.flatnonzero(steps) + 1))
+    else:
+        _, at = np.unique(seq, return_index=True)
+    return events.column("t").to_numpy()[at], seq[at]
+
+
+MIN_CHANGES = 256
+"""Changes that a snapshot may always have before it stores all solutions again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Bag of solutions: those of `before`, with some added and some removed."""
+
+    before: Snapshot | None = None
+    entered: tuple[Row, ...] = ()
+    left: tuple[Row, ...] = ()
+    size: int = 0
+    """The number of solutions."""
+    changed: int = 0
+    """Solutions added or removed since all were stored."""
+
+    def after(self, entered: tuple[Row, ...], left: tuple[Row, ...]) -> Snapshot:
+        """Return the snapshot after some changes; the same one if there are none."""
+        if not entered and not left:
+            return self
+        size = self.size + len(entered) - len(left)
+        changed = self.changed + len(entered) + len(left)
+        grown = Snapshot(self, entered, left, size, changed)
+        return grown if changed <= max(MIN_CHANGES, 2 * size) else full_snapshot(grown.counts())
+
+    def since(self, known: Snapshot | None) -> list[Snapshot] | None:
+        """Return the snapshots from a known one up to this, in order; None if this one does not build on it."""
+        found: list[Snapshot] = []
+        at: Snapshot | None = self
+        while at is not None and at is not known:
+            found.append(at)
+            at = at.before
+        return None if at is None else found[::-1]
+
+    def counts(self) -> Counter[Row]:
+        """Return the multiplicity of each solution."""
+        found: Counter[Row] = Counter()
+        for each in self._chain():
+            found.update(each.entered)
+            found.subtract(each.left)
+        return +found
+
+    def _chain(self) -> Iterator[Snapshot]:
+        parts = [self]
+        while (before := parts[-1].before) is not None:
+            parts.append(before)
+        return reversed(parts)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the solutions are the same, however they were reached."""
+        return isinstance(other, Snapshot) and (self is other or self.counts() == other.counts())
+
+    def __hash__(self) -> int:
+        """Return a hash that is equal for equal snapshots."""
+        return hash(self.size)
+
+
+def full_snapshot(counts: Counter[Row]) -> Snapshot:
+    """Return a snapshot that stores all solutions."""
+    rows = tuple(counts.elements())
+    return Snapshot(None, rows, (), len(rows))
+
+
+EMPTY_SNAPSHOT = Snapshot()
+
 
 LoggedElements: TypeAlias = Mapping[Partition, tuple[tuple[int, int], ...]]
 """Elements by `seq`, which is unique in a stream, and by their offsets in the log of their partition."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hydrograph.live.step.input_batch import Partition
+from hydrograph.live.step.records import Partition
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
 from hydrograph.temporal import Instant

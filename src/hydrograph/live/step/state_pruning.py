@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hydrograph.compile.inputs import AllVisibility, CountUnit, CountVisibility, TimeVisibility
-from hydrograph.live.step.input_batch import Partition, stream_of
-from hydrograph.live.step.records import CountWindowStart
+from hydrograph.live.step.records import CountWindowStart, Partition, stream_of
 from hydrograph.live.step.report_timeline import BEGINNING, ReportTimeline
 from hydrograph.live.step.state import State
 from hydrograph.rdf.terms import Iri

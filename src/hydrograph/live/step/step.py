@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 
 from hydrograph.live.step import quarantine
-from hydrograph.live.step.decision import decide
 from hydrograph.live.step.evaluation import (
     Evaluation,
     EvaluationFactory,
@@ -30,12 +29,13 @@ from hydrograph.live.step.evaluation import (
     PreviousReport,
     ReportRequest,
 )
-from hydrograph.live.step.input_batch import InputBatch, Partition
 from hydrograph.live.step.late_elements import LatenessClassifier
 from hydrograph.live.step.quarantine import Admitted
 from hydrograph.live.step.records import (
     Decision,
     ElementCounts,
+    InputBatch,
+    Partition,
     QueryRecord,
     QuerySpec,
     ResultUnit,
@@ -44,6 +44,7 @@ from hydrograph.live.step.records import (
 from hydrograph.live.step.report_timeline import ReportTimeline
 from hydrograph.live.step.state import State, StateRun, split_by_seq
 from hydrograph.live.step.state_pruning import WindowRows, needed_behind, needed_from
+from hydrograph.live.step.watermark import decide
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import Placement
 from hydrograph.runtime.reports import Report

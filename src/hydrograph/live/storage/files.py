@@ -1,13 +1,14 @@
 """Files of a checkpoint, an input log or a results directory, on local disk or behind a URL.
 
-A file written as a whole is atomic: it is written under a temporary name and renamed. An append may be torn at its end;
-readers verify checksums.
+A file written as a whole is atomic: it is written under a temporary name and renamed. An append may be torn at its end,
+so each appended line carries a checksum (`frame`), which readers verify (`unframe`).
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Protocol, TypeVar
@@ -262,3 +263,26 @@ def files_at(location: str, *, sync: bool = False, disk_full: DiskFullWait | Non
     if isinstance(system, pafs.LocalFileSystem):
         return LocalFiles(Path(root), sync=sync, disk_full=disk_full)
     return RemoteFiles(system, root)
+
+
+class TornError(RunError):
+    """A file does not hold what was written to it."""
+
+
+def frame(body: str) -> bytes:
+    """Return a line with its checksum in front."""
+    data = body.encode()
+    return b"%08x " % zlib.crc32(data) + data + b"\n"
+
+
+def unframe(line: bytes) -> str:
+    """Return a line without its checksum; raise TornError if it is not what was written."""
+    if len(line) < 10 or not line.endswith(b"\n") or line[8:9] != b" ":
+        raise TornError("expected a line with a checksum, got a part of one")
+    try:
+        expected = int(line[:8], 16)
+    except ValueError:
+        raise TornError("expected a line with a checksum, got other bytes") from None
+    if zlib.crc32(line[9:-1]) != expected:
+        raise TornError("the checksum of a line is wrong")
+    return line[9:-1].decode()

@@ -15,8 +15,8 @@ from hydrograph.rdf.terms import BlankNode, Iri, Literal
 from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement, graph_name
 from hydrograph.streams.event_time import GENERATED, moment_text
+from hydrograph.streams.files import ELEMENT_LIMIT
 from hydrograph.streams.graph_elements import DEFAULT, Quad, file_of_graphs, labels_of, whole_element
-from hydrograph.streams.input_files import ELEMENT_LIMIT
 from hydrograph.streams.rdf_parsers import Labels
 
 if TYPE_CHECKING:

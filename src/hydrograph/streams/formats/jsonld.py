@@ -24,8 +24,8 @@ from hydrograph.streams.elements import (
     scope_blank_nodes,
 )
 from hydrograph.streams.event_time import GENERATED, Texts, moment_text
+from hydrograph.streams.files import Overlong
 from hydrograph.streams.graph_elements import file_of_graphs, labels_of, whole_element
-from hydrograph.streams.input_files import Overlong
 from hydrograph.streams.rdf_parsers import JSON_LD, Labels, quads
 
 _REMOTE = "LoadDocumentCallback"

@@ -27,9 +27,9 @@ from hydrograph.streams.elements import (
     statement,
 )
 from hydrograph.streams.event_time import GENERATED, moment_text
+from hydrograph.streams.files import ELEMENT_LIMIT, SHOWN, Line, Overlong, open_text
 from hydrograph.streams.formats.nquads import quad_of
 from hydrograph.streams.graph_elements import Quad, whole_element
-from hydrograph.streams.input_files import ELEMENT_LIMIT, SHOWN, Line, Overlong, open_text
 from hydrograph.streams.rdf_parsers import TRIG, Complaints, Labels, parse_quads, texts
 
 NAME = "messages"

@@ -19,9 +19,9 @@ from hydrograph.streams.elements import (
     statement,
 )
 from hydrograph.streams.event_time import GENERATED, moment_text
+from hydrograph.streams.files import Overlong
 from hydrograph.streams.graph_elements import Quad as Texts
 from hydrograph.streams.graph_elements import file_of_graphs
-from hydrograph.streams.input_files import Overlong
 
 NAME = "nquads"
 

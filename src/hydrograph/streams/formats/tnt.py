@@ -17,8 +17,7 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import skolem
 from hydrograph.rdf.nquads import SPACE, TRIPLE, canonical_texts, shorten, split_triple
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
-from hydrograph.streams.input_files import Line, Overlong, number_lines, open_text
-from hydrograph.streams.output_files import atomic_output
+from hydrograph.streams.files import Line, Overlong, atomic_output, number_lines, open_text
 from hydrograph.streams.schema import BATCH, EVENTS, FILE_BITS, NOTEWORTHY, Row, check_limits, encode_events
 
 TIME = "(-?[0-9]{1,19})(?::([0-9]{1,18}))?+"

@@ -33,9 +33,8 @@ from weakref import WeakKeyDictionary
 from hydrograph.rdf.nquads import BLANK_NODE_LABEL, END, IRIREF, LANGTAG, SPACE, STRING, SUBJECT
 from hydrograph.rdf.vocab import XSD_STRING
 from hydrograph.streams.bad_lines import BadLines
+from hydrograph.streams.files import atomic_output, open_text
 from hydrograph.streams.formats.tnt import BEFORE_BLANK, NOTHING, broken, has_blank, reason
-from hydrograph.streams.input_files import open_text
-from hydrograph.streams.output_files import atomic_output
 from hydrograph.streams.schema import FILE_BITS, IRI_LIMIT, LITERAL_LIMIT
 from hydrograph.streams.spark_encoding import encode_columns, full_match, substring_bytes
 

@@ -7,8 +7,8 @@ from typing import IO
 
 from hydrograph.errors import DataError
 from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement, statement
+from hydrograph.streams.files import ELEMENT_LIMIT, too_long
 from hydrograph.streams.graph_elements import Quad, whole_element
-from hydrograph.streams.input_files import ELEMENT_LIMIT, too_long
 from hydrograph.streams.rdf_parsers import TURTLE, quads
 
 

@@ -13,7 +13,7 @@ from hydrograph.errors import DataError
 from hydrograph.rdf.nquads import IRIREF, OBJECT, canonical_texts
 from hydrograph.streams.elements import Broken, ElementPiece, File, Format, StreamElement, overlong, statement
 from hydrograph.streams.event_time import Texts
-from hydrograph.streams.input_files import Overlong
+from hydrograph.streams.files import Overlong
 
 _TIME = r'[ \t]+"(-?[0-9]{1,18})"[ \t]*\.[ \t]*'
 _LINE = re.compile(rf"[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+({OBJECT}){_TIME}")

@@ -18,7 +18,7 @@ from hydrograph.live.results import exactly_once_sink as sink
 from hydrograph.live.step.records import QueryRecord, ResultUnit
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import Stepper
-from hydrograph.live.storage.framing import frame
+from hydrograph.live.storage.files import frame
 from hydrograph.live.storage.lease import FencedError
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from hydrograph.live.checkpoint.snapshot_log import SnapshotLog, SnapshotPosition
-from hydrograph.live.step import snapshot
-from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT, Snapshot
+from hydrograph.live.step import records as snapshot
+from hydrograph.live.step.records import EMPTY_SNAPSHOT, Snapshot
 from hydrograph.runtime.reports import Row
 from tests.support.live_faults import DAMAGES, MemoryFiles
 

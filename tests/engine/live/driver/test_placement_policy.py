@@ -12,8 +12,7 @@ from hydrograph.live.driver.placement_policy import LoadMeter, PlacementPolicy, 
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.settings import Settings
-from hydrograph.live.step.input_batch import InputBatch
-from hydrograph.live.step.records import QuerySpec
+from hydrograph.live.step.records import InputBatch, QuerySpec
 from hydrograph.live.step.state import State, StateRun
 from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple

@@ -35,7 +35,7 @@ from hydrograph.live.sources.logged import LoggedPartition
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.source import PartitionLocator, SourceSpec
 from hydrograph.live.status import read_status
-from hydrograph.live.step.input_batch import InputBatch
+from hydrograph.live.step.records import InputBatch
 from hydrograph.live.step.step import Stepper
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.live.storage import input_log as log

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hydrograph.live.driver.spark_driver import SparkDriver
 from hydrograph.live.driver.spark_source import SPARK_ROWS
-from hydrograph.live.step.input_batch import InputBatch
+from hydrograph.live.step.records import InputBatch
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import EVENTS
 

@@ -19,8 +19,8 @@ from hydrograph.live.evaluate.change_instants import ChangeInstants
 from hydrograph.live.evaluate.choose import IncrementalWithFallback, choose_evaluation
 from hydrograph.live.evaluate.deduplication import Deduplicator, TripleIntervals
 from hydrograph.live.evaluate.deltas import NEW, split_program
+from hydrograph.live.evaluate.incremental import MaterializedResults
 from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
-from hydrograph.live.evaluate.materialized_results import MaterializedResults
 from hydrograph.live.step.evaluation import EvaluationStatus
 from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri, Triple

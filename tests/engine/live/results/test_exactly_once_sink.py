@@ -16,8 +16,7 @@ from hydrograph.live.query import LiveQuery
 from hydrograph.live.results import exactly_once_sink as sink
 from hydrograph.live.results.exactly_once_sink import SegmentSink, read_units
 from hydrograph.live.step.records import BatchDecision, BatchOutcome, ResultUnit, make_units
-from hydrograph.live.storage.files import LocalFiles
-from hydrograph.live.storage.framing import TornError, unframe
+from hydrograph.live.storage.files import LocalFiles, TornError, unframe
 from hydrograph.live.storage.lease import FencedError, Lease
 from hydrograph.runtime.reports import Report
 from tests.support.live_faults import DAMAGES, MemoryFiles

@@ -20,11 +20,11 @@ from hydrograph.live.sources.source import PartitionSpec
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
-from hydrograph.streams import input_files as lines
+from hydrograph.streams import files as lines
 from hydrograph.streams.elements import ElementPiece
 from hydrograph.streams.event_time import GENERATED
+from hydrograph.streams.files import Overlong
 from hydrograph.streams.formats import messages, turtle
-from hydrograph.streams.input_files import Overlong
 from tests.support.waiting import until
 
 LIMIT = 2000

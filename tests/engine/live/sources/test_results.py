@@ -14,7 +14,7 @@ from hydrograph.live.sources import results
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.results import ResultsPartition
 from hydrograph.live.step.records import make_units
-from hydrograph.live.storage.framing import frame
+from hydrograph.live.storage.files import frame
 from hydrograph.live.storage.lease import Lease
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.reports import Report

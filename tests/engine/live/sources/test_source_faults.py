@@ -19,7 +19,7 @@ from hydrograph.live.results.exactly_once_sink import read_units
 from hydrograph.live.sources.logged import LoggedPartition
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.source import PartitionReader
-from hydrograph.live.step.snapshot import EMPTY_SNAPSHOT
+from hydrograph.live.step.records import EMPTY_SNAPSHOT
 from hydrograph.live.storage import input_log as logs
 from hydrograph.live.storage.files import Files, LocalFiles
 from hydrograph.live.storage.input_log import InputLog, log_end, read_log

@@ -11,9 +11,8 @@ from hydrograph.language import parse
 from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.step import decision
-from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QuerySpec, ResultUnit, UnitKey
+from hydrograph.live.step import watermark as decision
+from hydrograph.live.step.records import InputBatch, QuerySpec, ResultUnit, UnitKey, partition_of
 from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local

@@ -8,8 +8,7 @@ import pytest
 
 from hydrograph.language import parse
 from hydrograph.live.step.evaluation import CallOrder, Evaluation, PreviousReport, ReportRequest
-from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QueryRecord, QuerySpec
+from hydrograph.live.step.records import InputBatch, QueryRecord, QuerySpec, partition_of
 from hydrograph.live.step.state import State, StateRun
 from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple

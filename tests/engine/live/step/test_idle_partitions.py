@@ -7,8 +7,7 @@ from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.status import Stopwatch
-from hydrograph.live.step.input_batch import InputBatch, partition_of
-from hydrograph.live.step.records import QuerySpec
+from hydrograph.live.step.records import InputBatch, QuerySpec, partition_of
 from hydrograph.live.step.step import Stepper
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local

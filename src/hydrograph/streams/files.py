@@ -1,4 +1,4 @@
-"""Input files: plain, gzip, zstd or standard input, as bytes or as numbered lines of bounded length."""
+"""Files of streams: plain, gzip, zstd, standard input and output; numbered lines of bounded length; atomic outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 import zstandard
 
-from hydrograph.errors import DataError
+from hydrograph.atomic_files import atomic_path
+from hydrograph.errors import DataError, RunError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -145,3 +146,29 @@ class ZstdReader(io.RawIOBase):
         view[:count] = self._held[:count]
         self._held = self._held[count:]
         return count
+
+
+@contextmanager
+def atomic_output(target: str) -> Iterator[IO[bytes]]:
+    """Yield standard output for `-`, or a file that appears under its name when it is complete.
+
+    Files named `.gz` and `.zst` are compressed.
+    """
+    if target == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with atomic_path(Path(target)) as temporary:
+        try:
+            opened = temporary.open("wb")
+        except OSError as error:
+            raise RunError(f"{target} cannot be written: {error.strerror or error}") from None
+        with opened as raw:
+            if target.endswith(".gz"):
+                with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6) as zipped:
+                    yield zipped  # type: ignore[misc]
+            elif target.endswith(".zst"):
+                with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as zipped:
+                    yield zipped
+            else:
+                yield raw
