@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
-from enum import StrEnum
 
 from hydrograph.rdf.terms import Literal, Term
 from hydrograph.rdf.xsd import Kind as Datatype
@@ -19,59 +18,13 @@ from hydrograph.rdf.xsd import kind_of
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines.outcome import OutputError, Verdict
 from hydrograph_gauge.judge.evidence import BorderShift, ElementId, Evidence
+from hydrograph_gauge.judge.faults import Fault, FaultKind
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
 from hydrograph_gauge.judge.row_compare import Score
 from hydrograph_gauge.oracle.compare import compare
 from hydrograph_gauge.oracle.dataset import Row, terms_of, texts_of
 
-
-class FaultKind(StrEnum):
-    """Faults that the judge recognises."""
-
-    CRASHES = "crashes"
-    HANGS = "hangs"
-    TOO_SLOW = "is too slow"
-    FLOODS = "floods"
-    GARBAGE = "prints garbage"
-    OUT_OF_MEMORY = "runs out of memory"
-    FAILS = "fails"
-    SILENT = "gives no answer"
-    UNANSWERED = "leaves windows unanswered"
-    REPEATS = "duplicates answers"
-    ROUNDS = "rounds numbers"
-    SHIFTS = "shifts windows"
-    EVICTS_LATE = "evicts late"
-    OPENS_LATE = "opens windows late"
-    CLOSES_LATE = "closes windows late"
-    CLOSES_EARLY = "closes windows early"
-    WAVERS = "borders of windows waver"
-    DROPS = "drops elements"
-    SKIPS = "skips input when slow"
-    UNEXPECTED = "answers where nothing was asked"
-    UNKNOWN = "wrong, cause not identified"
-
-
 _OUTPUT_FAULTS = {OutputError.FLOOD: FaultKind.FLOODS, OutputError.GARBAGE: FaultKind.GARBAGE}
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Fault with its details.
-
-    >>> str(Fault(FaultKind.SHIFTS, "by 400 ms"))
-    'shifts windows by 400 ms'
-    """
-
-    kind: FaultKind
-    how: str = ""
-    moved: BorderShift | None = None
-    """Where the windows really lie, if that is the fault."""
-
-    def __str__(self) -> str:
-        """Return the fault in words."""
-        return (
-            f"{self.kind} {self.how}" if self.how.startswith("by ") else ": ".join(filter(None, (self.kind, self.how)))
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from hydrograph.temporal import Instant, Interval
 from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.engines.resources import memory_growth
 from hydrograph_gauge.judge import match_content_change as eager
-from hydrograph_gauge.judge.diagnosis import Fault, diagnose, find_ending_faults
+from hydrograph_gauge.judge.diagnosis import diagnose, find_ending_faults
 from hydrograph_gauge.judge.evidence import (
     EXPLANATION_BUDGET,
     MAX_EXPLAINED_ROWS,
@@ -32,6 +32,7 @@ from hydrograph_gauge.judge.evidence import (
     WindowTriples,
     explain_row,
 )
+from hydrograph_gauge.judge.faults import Fault
 from hydrograph_gauge.judge.gracious_mode import GRACIOUS_BUDGET, GraciousSearch, recover_borders
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
 from hydrograph_gauge.judge.row_compare import Score, score_texts

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from hydrograph.rdf.encoding import decode
 from hydrograph.temporal import Instant
-from hydrograph_gauge.judge.diagnosis import Fault, FaultKind
 from hydrograph_gauge.judge.evidence import (
     EXPLANATION_BUDGET,
     MAX_EXPLAINED_ROWS,
@@ -26,6 +25,7 @@ from hydrograph_gauge.judge.evidence import (
     Evidence,
     explain_row,
 )
+from hydrograph_gauge.judge.faults import Fault, FaultKind
 from hydrograph_gauge.judge.gracious_mode import Claim, GraciousSearch, RecoveredRetention, recover_retention
 from hydrograph_gauge.judge.judge_input import ExpectedReport, JudgeInput
 from hydrograph_gauge.judge.row_compare import RowNumbers

@@ -11,8 +11,8 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_INTEGER
 from hydrograph.windows.stream import Element
-from hydrograph_gauge.judge.diagnosis import FaultKind
 from hydrograph_gauge.judge.evidence import BorderShift, Evidence
+from hydrograph_gauge.judge.faults import FaultKind
 from hydrograph_gauge.judge.judge_input import EngineAnswer, JudgeInput, expected_report
 from hydrograph_gauge.judge.judge_query import judge_query
 from hydrograph_gauge.oracle.dataset import texts_of

@@ -16,8 +16,8 @@ from hydrograph.rdf.vocab import XSD_DECIMAL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines.process import Limits
 from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
-from hydrograph_gauge.judge.diagnosis import FaultKind
 from hydrograph_gauge.judge.evidence import Evidence
+from hydrograph_gauge.judge.faults import FaultKind
 from hydrograph_gauge.judge.judge_input import (
     DueAt,
     JudgeInput,

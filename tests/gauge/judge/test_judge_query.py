@@ -11,7 +11,7 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines.outcome import Outcome, Phase, Verdict
 from hydrograph_gauge.engines.resources import Sample
-from hydrograph_gauge.judge.diagnosis import FaultKind
+from hydrograph_gauge.judge.faults import FaultKind
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput, due_at_close, due_at_trigger
 from hydrograph_gauge.judge.judge_query import judge_query, pair_answers
 from hydrograph_gauge.player import Handed
