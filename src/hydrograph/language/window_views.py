@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hydrograph.algebra.expressions import Exists, Expression
+from hydrograph.algebra.expressions import And, Exists, Expression
 from hydrograph.algebra.nodes import (
     Bgp,
     Distinct,
@@ -17,6 +17,8 @@ from hydrograph.algebra.nodes import (
     Graph,
     Group,
     Join,
+    LeftJoin,
+    Minus,
     OrderBy,
     PathPattern,
     Pattern,
@@ -28,9 +30,13 @@ from hydrograph.algebra.nodes import (
 )
 from hydrograph.algebra.queries import ContinuousQuery, Describe, NamedWindow
 from hydrograph.algebra.walk import (
+    certain,
     children,
+    conjuncts,
     everywhere,
     expressions,
+    has_exists,
+    mentioned,
     operands,
     rewrite_expression,
     subpatterns,
@@ -106,7 +112,63 @@ def renamed(query: ContinuousQuery) -> ContinuousQuery:
 def normal(query: ContinuousQuery) -> ContinuousQuery:
     """Return the canonical form: two queries with the same meaning over the same windows have the same one."""
     # Equal windows become one first: a query over one window has no blocks.
-    return renamed(merged(renamed(ordered(query))))
+    return renamed(merged(renamed(ordered(lift_filters(query)))))
+
+
+def lift_filters(query: ContinuousQuery) -> ContinuousQuery:
+    """Return the query with filters outside of window blocks, in the group around them, where that means the same.
+
+    A filter keeps its meaning if its variables are bound by the block in every solution, and it reads no graph.
+    """
+    return replace(query, pattern=everywhere(query.pattern, _lift))
+
+
+def _lift(node: Pattern) -> Pattern:
+    """Move the filters of the patterns directly inside `node` above it."""
+    match node:
+        case Window(name, Filter(condition, inner)) if _can_move(condition, inner):
+            return _filtered([condition], Window(name, inner))
+        case Join(left, right):
+            (before, left), (after, right) = _split(left), _split(right)
+            return _filtered([*before, *after], join(left, right)) if before or after else node
+        case LeftJoin(left, right, condition):
+            before, left = _split(left)
+            return _filtered(before, LeftJoin(left, right, condition)) if before else node
+        case Minus(left, right):
+            before, left = _split(left)
+            return _filtered(before, Minus(left, right)) if before else node
+        case Filter(condition, inner):
+            before, inner = _split(inner)
+            return _filtered([*before, condition], inner) if before else node
+        case _:
+            return node
+
+
+def _split(pattern: Pattern) -> tuple[list[Expression], Pattern]:
+    """Return the conditions of a part of a group that may follow the group, and the part without them."""
+    match pattern:
+        case Filter(condition, inner) if _can_move(condition, inner):
+            return [condition], inner
+        case Extend(inner, variable, expression):
+            conditions, rest = _split(inner)
+            return conditions, Extend(rest, variable, expression) if conditions else pattern
+        case _:
+            return [], pattern
+
+
+def _can_move(condition: Expression, inner: Pattern) -> bool:
+    """Return whether a condition holds for the same solutions in a larger group; HAVING never moves."""
+    if isinstance(inner, Project | Distinct | Reduced | Slice | OrderBy | Group):
+        return False
+    return mentioned(condition) <= certain(inner) and not has_exists(condition)
+
+
+def _filtered(conditions: list[Expression], pattern: Pattern) -> Pattern:
+    """Return a pattern under all conditions, as one filter."""
+    if isinstance(pattern, Filter):
+        conditions, pattern = [pattern.condition, *conditions], pattern.inner
+    parts = [part for condition in conditions for part in conjuncts(condition)]
+    return Filter(parts[0] if len(parts) == 1 else And(tuple(parts)), pattern)
 
 
 def outside_blocks(pattern: Pattern) -> Iterator[Bgp | PathPattern]:

@@ -12,7 +12,7 @@ from hydrograph.algebra.windows import AllWindow, CountWindow, NowWindow, TimeWi
 from hydrograph.language.dialect import BlockDialect
 from hydrograph.language.duration import print_short
 from hydrograph.language.query_printer import BlockPrinter
-from hydrograph.language.window_views import named, ordered
+from hydrograph.language.window_views import lift_filters, named, ordered
 from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 
 UNITS: Mapping[str, Duration | str] = {
@@ -26,14 +26,14 @@ UNITS: Mapping[str, Duration | str] = {
 
 
 class CqelsPrinter(BlockPrinter):
-    """Printer of CQELS-QL."""
+    """Printer of CQELS-QL with filters outside of stream blocks: CQELS 1.x ignores those inside."""
 
     title = "CQELS-QL"
 
     @classmethod
     def view(cls, query: ContinuousQuery) -> ContinuousQuery:
-        """Return the query with stream blocks, its windows in order."""
-        return ordered(named(query))
+        """Return the query with stream blocks, windows in order, filters outside where they mean the same."""
+        return ordered(lift_filters(named(query)))
 
     def window_lacks(self) -> Iterator[str]:
         """Yield windows that feed the default graph, and features that stream blocks cannot express."""

@@ -23,6 +23,8 @@ from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 TIMESTAMP = Iri("http://larkc.eu/csparql/sparql/jena/ext#timestamp")
 
 UNITS: Mapping[str, Duration | str] = {"S": SECOND, "MS": 1, "M": MINUTE, "H": HOUR, "D": DAY}
+UNNAMED = "unnamed"
+"""Name that a query without one is printed with, and that is read as none: the engine requires REGISTER."""
 _NAME = re.compile(r"(?!(?i:as)$)[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -38,11 +40,11 @@ class CSparqlPrinter(QueryPrinter):
 
     def can_name(self, name: str) -> bool:
         """Return whether a name consists of letters and digits."""
-        return _NAME.fullmatch(name) is not None
+        return _NAME.fullmatch(name) is not None and name != UNNAMED
 
     def can_say_every(self) -> bool:
-        """Return whether the query has a name, which COMPUTED EVERY requires."""
-        return self.query.name is not None and self.can_name(self.query.name)
+        """Return True: every text has REGISTER, where COMPUTED EVERY belongs."""
+        return True
 
     def window_lacks(self) -> Iterator[str]:
         """Yield what C-SPARQL cannot express: blocks, two windows on one stream, other window bounds."""
@@ -68,11 +70,9 @@ class CSparqlPrinter(QueryPrinter):
     def heading(self) -> list[str]:
         """Return REGISTER STREAM for CONSTRUCT, REGISTER QUERY for all other forms."""
         query = self.query
-        if query.name is None:
-            return []
         kind = "STREAM" if isinstance(query.form, Construct) else "QUERY"
         every = "" if query.every is None else f" COMPUTED EVERY {print_short(query.every)}"
-        return [f"REGISTER {kind} {query.name}{every} AS"]
+        return [f"REGISTER {kind} {query.name or UNNAMED}{every} AS"]
 
     def sources(self) -> list[str]:
         """Return the static graphs and the streams."""
@@ -101,7 +101,8 @@ class CSparql(Dialect):
         token = self.token
         if not _NAME.fullmatch(token.text):
             raise self.unexpected("the query's name, a word")
-        self.registered = self.take().text
+        name = self.take().text
+        self.registered = None if name == UNNAMED else name
         if self.token.key in ("COMPUTED", "COMPUTE"):
             self.take()
             self.expect("EVERY")
