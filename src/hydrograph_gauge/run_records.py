@@ -79,6 +79,22 @@ class QueryRecord(_Record):
     """kind, patterns, shape, cardinality, selectivities: as `hydrograph features` prints them."""
 
 
+class SmallestDifference(_Record):
+    """Window with the fewest triples of all that an engine answers wrongly."""
+
+    t: int | None = None
+    """When it was due; None for an answer that nothing expected."""
+    open: int | None = None
+    close: int | None = None
+    triples: tuple[str, ...] = ()
+    """Its content, the first ones."""
+    content: int = 0
+    """Number of its triples."""
+    missing: tuple[RowText, ...] = ()
+    extra: tuple[RowText, ...] = ()
+    """Rows that differ, the first ones."""
+
+
 class OutcomeRecord(_Record):
     """Outcome of one query on one engine."""
 
@@ -87,13 +103,24 @@ class OutcomeRecord(_Record):
     verdict: str
     phase: str
     words: str = ""
+    comparison: str = "exact"
+    """The policy by which rows were compared: exact, value or double."""
+    strict_verdict: str = ""
+    """The verdict of the comparison `exact`, where the experiment declares another."""
+    strict_missing: int = 0
+    strict_extra: int = 0
+    """Rows that are missing or too many by the comparison `exact`, where the experiment declares another."""
     faults: tuple[str, ...] = ()
     """Faults found by the judge: dropped elements, shifted windows, and so on."""
+    smallest: SmallestDifference | None = None
+    """Where the cause is not identified: the smallest window that differs."""
     notes: tuple[str, ...] = ()
     """Notes on the judgement: what it left out or could not check."""
     t0: int | None = None
     """The t0 that fits best, where it was searched for."""
     windows: int = 0
+    after_last: int = 0
+    """Windows that close after the last element and were not answered; they are not among `windows`."""
     non_empty: int = 0
     right: int = 0
     precision: float | None = None

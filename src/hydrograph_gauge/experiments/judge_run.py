@@ -41,7 +41,7 @@ from hydrograph_gauge.player import Handed
 from hydrograph_gauge.run_records import Key, MismatchRecord, Record, SampleRecord
 
 NOT_JUDGED = "not judged"
-"""The verdict where the oracle has no answer."""
+"""The verdict where the oracle has no answer, or every window closes after the last element."""
 
 
 def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator[Record]:
@@ -83,7 +83,8 @@ def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator
             paced=record.measure != "cmet",
             hurried=record.hurried,
             static=static,
-            last=handed[-1].at if handed and is_judged_by_clock(record) else None,
+            last=_last(record, name, handed),
+            comparison=record.judging.comparison,
             elements=record.elements,
             triples=record.triples,
             samples=samples,
@@ -93,10 +94,28 @@ def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator
         yield from judgement.windows
         yield from (SampleRecord(key=key, at=s.at, memory=s.memory, cpu=s.cpu, threads=s.threads) for s in samples)
         outcome = judgement.outcome
+        words = ""
         if failed.exists() and ending is None:
             words = f"the oracle cannot answer: {failed.read_text('utf-8').strip()}"
+        elif outcome.after_last and not outcome.windows and outcome.verdict == Verdict.OK:
+            words = "every window closes after the last element; `oracle.ends = true` demands answers to them"
+        if words:
             outcome = outcome.model_copy(update={"verdict": NOT_JUDGED, "words": words})
         yield outcome
+
+
+def _last(record: PlayedRun, query: str, handed: Sequence[Handed]) -> float | None:
+    """Return when the last element of the query's streams came, in the time of the windows.
+
+    None where the experiment ends the stream: an engine that goes by event time is told so.
+    """
+    read = {window.stream for window in parse(record.questions[query].text).windows}
+    mine = [each for each in handed if each.stream in read]
+    if is_judged_by_clock(record):
+        return mine[-1].at if mine else None
+    if record.judging.ends or record.judging.until is not None:
+        return None
+    return max((float(each.element.t) for each in mine), default=None)
 
 
 def _static_triples(record: PlayedRun) -> int:
@@ -185,7 +204,7 @@ def compare_outputs(places: Sequence[Path]) -> Iterator[MismatchRecord]:
     records = [(place, read_played(place)) for place in places]
     queries = dict.fromkeys(name for _, record in records for name in record.questions)
     for query in queries:
-        values = RowNumbers()
+        values = RowNumbers(records[0][1].judging.comparison)
         outputs = {
             record.engine: _output(place, record, query, values)
             for place, record in records

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from hydrograph.errors import UsageError
 from hydrograph_gauge.judge.mismatch import COMPARABLE
+from hydrograph_gauge.oracle.compare import Comparison
 from hydrograph_gauge.run_records import Setting
 from hydrograph_gauge.validation import find_invalid_field
 from hydrograph_gauge.worlds.settings import Length
@@ -136,6 +137,12 @@ class OracleTable(_TomlTable):
     """Where windows begin; `search` takes what fits the answers best, as CSRBench does."""
     after: int | None = None
     until: int | None = None
+    """Reports after the one and up to the other are expected. With `until` the stream ends there explicitly."""
+    ends: bool = False
+    """Whether the stream ends explicitly with its last element, so that windows that close later must be answered too;
+    otherwise these are counted apart. Engines that go by the clock do not see the end of a stream, and are exempt."""
+    comparison: Comparison = Comparison.EXACT
+    """When rows are equal: `exact` within one datatype, `value` by numeric value, `double` as doubles."""
     gracious: bool = False
     """Whether the borders that an engine really used are looked for."""
 

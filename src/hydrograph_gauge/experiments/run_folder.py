@@ -25,6 +25,7 @@ from hydrograph_gauge.engines.outcome import AnswerBlock, OutputError
 from hydrograph_gauge.engines.resources import Sample
 from hydrograph_gauge.engines.session import SessionResult
 from hydrograph_gauge.judge.mismatch import COMPARABLE
+from hydrograph_gauge.oracle.compare import Comparison
 from hydrograph_gauge.oracle.dataset import row_text
 from hydrograph_gauge.run_records import (
     RECORDS_FILE,
@@ -97,6 +98,8 @@ class JudgeSettings(_Record):
     t0: int | Literal["search"] | None = None
     after: int | None = None
     until: int | None = None
+    ends: bool = False
+    comparison: Comparison = Comparison.EXACT
     gracious: bool = False
     eager: bool | None = None
     """Whether answers are judged by slides, row by row; None leaves it to what is known of the engine."""

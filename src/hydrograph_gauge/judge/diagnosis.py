@@ -8,34 +8,31 @@ such places are one hypothesis. Windows that are unanswered because of a crash o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from itertools import pairwise
+from statistics import median
 
-from hydrograph.rdf.terms import Literal, Term
-from hydrograph.rdf.xsd import Kind as Datatype
-from hydrograph.rdf.xsd import kind_of
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines.outcome import OutputError, Verdict
 from hydrograph_gauge.judge.evidence import BorderShift, ElementId, Evidence
 from hydrograph_gauge.judge.faults import Fault, FaultKind
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
-from hydrograph_gauge.judge.row_compare import Score
+from hydrograph_gauge.judge.row_compare import RowNumbers, Score
+from hydrograph_gauge.judge.row_faults import (
+    AnsweredReport,
+    find_changed_datatypes,
+    find_confused_blank_nodes,
+    find_repeated_rows,
+    find_rounding,
+    find_self_pairs,
+    find_stale_answers,
+    holds_row,
+)
 from hydrograph_gauge.oracle.compare import compare
-from hydrograph_gauge.oracle.dataset import Row, terms_of, texts_of
+from hydrograph_gauge.oracle.dataset import Row, terms_of
 
 _OUTPUT_FAULTS = {OutputError.FLOOD: FaultKind.FLOODS, OutputError.GARBAGE: FaultKind.GARBAGE}
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredReport:
-    """Report with its answer and their score; `before` is the previous report."""
-
-    due: ExpectedReport
-    said: EngineAnswer
-    score: Score
-    before: ExpectedReport | None
-
 
 _SEARCH_BUDGET = 1_000_000
 """Cost of one search, in triples that the evaluator reads: some seconds."""
@@ -80,7 +77,7 @@ def find_moved_borders(
     if evidence.cost_of(first, BorderShift(None)) < _SEARCH_BUDGET and all(
         _fits(evidence, each, terms_of(each.said.rows), BorderShift(None)) for each in wrong
     ):
-        return Fault(FaultKind.EVICTS_LATE, "elements never leave", BorderShift(None))
+        return Fault(FaultKind.NO_EVICTION, "elements never leave", BorderShift(None))
     if not missing and (fault := _late_eviction(evidence, windows, wrong)) is not None:
         return fault
     # A window that only lacks rows may have lost something at a border, but did not win anything at the other.
@@ -136,6 +133,42 @@ def _late_eviction(
 _FAR = 10**15
 
 
+def find_missing_eviction(evidence: Evidence, wrong: Sequence[AnsweredReport]) -> Fault | None:
+    """Return the fault of rows that are made with expired elements, if no row is missing and all extra ones are such.
+
+    Not every such row comes, so that no border explains them.
+    """
+    budget = evidence.cost + _SEARCH_BUDGET
+    for each in wrong:
+        difference, by = each.score.difference, each.score.comparison
+        if difference.missing or evidence.cost > budget:
+            return None
+        before = None if each.before is None else each.before.t
+        made = evidence.answer(each.due.t, before, BorderShift(None))
+        if not all(holds_row(made, row, by) for row in difference.extra):
+            return None
+    extra = sum(each.score.difference.extra.total() for each in wrong)
+    return Fault(FaultKind.NO_EVICTION, f"{extra} rows are still made with elements that have expired")
+
+
+def find_lost_or_invented_rows(evidence: Evidence | None, wrong: Sequence[AnsweredReport]) -> Fault | None:
+    """Return the fault of rows that are lost, or that nothing in the stream so far makes, if there are no others."""
+    missing = sum(each.score.difference.missing.total() for each in wrong)
+    extra = sum(each.score.difference.extra.total() for each in wrong)
+    if not extra:
+        return Fault(FaultKind.LOSES_ROWS, f"{missing} rows of {len(wrong)} windows")
+    if missing or evidence is None or not evidence.can_move:
+        return None
+    budget = evidence.cost + _SEARCH_BUDGET
+    for each in wrong:
+        if evidence.cost > budget:
+            return None
+        made = evidence.answer(each.due.t, None, BorderShift(None, evidence.width))
+        if any(holds_row(made, row, each.score.comparison) for row in each.score.difference.extra):
+            return None
+    return Fault(FaultKind.INVENTS_ROWS, f"{extra} rows of {len(wrong)} windows, which nothing in the stream makes")
+
+
 def _common(
     evidence: Evidence, windows: Sequence[AnsweredReport], family: Family, *, forward: bool, backward: bool
 ) -> Distances | None:
@@ -188,7 +221,7 @@ def _fits(evidence: Evidence, each: AnsweredReport, actual: Counter[Row], moved:
     """Tell whether an answer is right for windows that were moved."""
     before = None if each.before is None else each.before.t
     rows = evidence.answer(each.due.t, before, moved)
-    return rows.total() == actual.total() and not compare(rows, actual)
+    return rows.total() == actual.total() and not compare(rows, actual, each.score.comparison)
 
 
 _MOSTLY, _HARDLY = 0.5, 0.1
@@ -224,7 +257,7 @@ def _lost(
     """
     t, before = each.due.t, None if each.before is None else each.before.t
     actual, expected = terms_of(each.said.rows), evidence.answer(t, before)
-    missing = compare(expected, actual).missing
+    missing = compare(expected, actual, each.score.comparison).missing
     places = dict.fromkeys(evidence.place(n, e) for n, e in evidence.elements(t, each.due.seq))
     mine = {place for place in lost if place in places}
     for place in places:
@@ -237,7 +270,7 @@ def _lost(
         if gone and gone <= missing:
             mine.add(place)
     rest = evidence.answer(t, before, without=frozenset(mine))
-    return mine if not compare(rest, actual) else None
+    return mine if not compare(rest, actual, each.score.comparison) else None
 
 
 def _while_busy(trial: JudgeInput, lost: set[ElementId]) -> bool:
@@ -261,60 +294,6 @@ def _while_busy(trial: JudgeInput, lost: set[ElementId]) -> bool:
     return inside >= _MOSTLY and outside <= _HARDLY
 
 
-_NUMBERS = {Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE, Datatype.FLOAT}
-_PLACES = range(17, -7, -1)
-_WAYS = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN, ROUND_FLOOR, ROUND_CEILING)
-
-
-def find_repeated_rows(wrong: Sequence[AnsweredReport]) -> Fault | None:
-    """Return the fault of repeated rows, if nothing else is wrong."""
-    for each in wrong:
-        difference = each.score.difference
-        if difference.missing or not texts_of(difference.extra).keys() <= each.due.rows.keys():
-            return None
-    times = {
-        each.said.rows[row] // count for each in wrong for row, count in each.due.rows.items() if each.said.rows[row]
-    }
-    return Fault(FaultKind.REPEATS, f"rows come up to {max(times)} times" if max(times) > 1 else "some rows come twice")
-
-
-def find_rounding(wrong: Sequence[AnsweredReport]) -> Fault | None:
-    """Return the fault of rounded numbers, if one way of rounding explains every window."""
-    if any(each.score.difference.missing.total() != each.score.difference.extra.total() for each in wrong):
-        return None
-    # Most numbers of places are ruled out by a single row.
-    first = wrong[0].score.difference
-    one, came = next(iter(first.missing)), {tuple(map(_value, row)) for row in first.extra}
-    for places in _PLACES:
-        for way in _WAYS:
-            if _rounded(one, places, way) in came and all(_same(each, places, way) for each in wrong):
-                digits = f"to {places} digits after the point" if places >= 0 else f"to multiples of {10**-places}"
-                return Fault(FaultKind.ROUNDS, digits)
-    return None
-
-
-def _same(each: AnsweredReport, places: int, way: str) -> bool:
-    difference = each.score.difference
-    return Counter(_rounded(row, places, way) for row in difference.missing.elements()) == Counter(
-        tuple(map(_value, row)) for row in difference.extra.elements()
-    )
-
-
-def _rounded(row: Row, places: int, way: str) -> tuple[object, ...]:
-    return tuple(_value(term, places, way) for term in row)
-
-
-def _value(term: Term | None, places: int | None = None, way: str = ROUND_HALF_UP) -> object:
-    """Return a number as its value, other terms as they are; numbers of several types may be told as one another."""
-    if not isinstance(term, Literal) or kind_of(term) not in _NUMBERS:
-        return term
-    try:
-        number = Decimal(term.lexical)
-        return number if places is None else number.quantize(Decimal(1).scaleb(-places), way).normalize()
-    except InvalidOperation:  # infinite, or with more digits than there are
-        return term
-
-
 _BRIEF = 160
 
 _SILENCE = 0.5
@@ -325,12 +304,20 @@ def diagnose(
     trial: JudgeInput,
     pairs: Sequence[tuple[ExpectedReport | None, EngineAnswer | None, Score]],
     evidence: Callable[[], Evidence | None],
+    disordered: int = 0,
 ) -> list[Fault]:
-    """Return the faults of an engine, none if its answers are right; evidence is made only if needed."""
+    """Return the faults of an engine, none if its answers are right; evidence is made only if needed.
+
+    `disordered` is the number of answers that came after the answer to a later report.
+    """
     found = find_ending_faults(trial)
     stopped = trial.ending is not None and trial.ending.verdict is not Verdict.NO_ANSWER
     if stopped and not trial.said:
         return found
+    if disordered:
+        found.append(Fault(FaultKind.DISORDER, f"{disordered} of {len(trial.said)}"))
+        if any(each.t is None for each in trial.said):
+            return found  # the order is all that answers without a time are judged by
     answered = _answered(pairs)
     wrong = [each for each in answered if not each.score.right]
     unanswered = [due for due, said, score in pairs if due is not None and said is None and not score.right]
@@ -339,19 +326,46 @@ def diagnose(
         first = f"the first at {unanswered[0].t} ms"
         kind = FaultKind.SILENT if not any(said.rows for said in trial.said) else FaultKind.UNANSWERED
         found.append(Fault(kind, "" if kind is FaultKind.SILENT else f"{len(unanswered)} of {due}, {first}"))
-    found += _spare(pairs)
+    found += _spare(trial, pairs)
     if wrong:
         found.append(_explained(trial, answered, wrong, evidence))
+    found += find_timing_faults(trial, answered)
     return found
 
 
-def _spare(pairs: Sequence[tuple[ExpectedReport | None, EngineAnswer | None, Score]]) -> list[Fault]:
+_LEAST_DELAY = 200.0
+"""Delay in milliseconds below which no answer is late: processes share the machine."""
+
+
+def find_timing_faults(trial: JudgeInput, answered: Sequence[AnsweredReport]) -> Iterator[Fault]:
+    """Yield the fault of answers that come later than the next report is due, or before their window is over.
+
+    The median counts. An engine that answers when the stream is over is not late: it was never asked for more.
+    """
+    if trial.due_at is None or trial.hurried or not trial.handed or len(answered) < 3:
+        return
+    since = [trial.due_at(each.due) for each in answered]
+    delays = [each.said.at - at for each, at in zip(answered, since, strict=True) if at is not None]
+    steps = [later - at for at, later in pairwise(at for at in since if at is not None) if later > at]
+    if not delays or not steps:
+        return
+    delay, step = median(delays), median(steps)
+    most = max(step, _LEAST_DELAY)
+    ended = sum(each.said.at > trial.handed[-1].at for each in answered) > len(answered) / 2
+    if delay > most and not ended:
+        yield Fault(FaultKind.LATE, f"by {delay:.0f} ms in the median, while reports are due every {step:.0f} ms")
+    elif delay < -most:
+        yield Fault(FaultKind.EARLY, f"by {-delay:.0f} ms in the median, while reports are due every {step:.0f} ms")
+
+
+def _spare(trial: JudgeInput, pairs: Sequence[tuple[ExpectedReport | None, EngineAnswer | None, Score]]) -> list[Fault]:
     """Return the faults of answers to no report: the previous answer repeated, or another one."""
+    values = RowNumbers(trial.comparison)
     again = other = 0
     last: EngineAnswer | None = None
     for due, said, _ in pairs:
         if said is not None and due is None and said.rows:
-            same = last is not None and said.rows == last.rows and said.t == last.t
+            same = last is not None and said.t == last.t and values.numbers(said.rows) == values.numbers(last.rows)
             again, other = again + same, other + (not same)
         last = said if said is not None else last
     found = [Fault(FaultKind.REPEATS, f"{again} executions came twice")] if again else []
@@ -373,14 +387,25 @@ def _explained(
     wrong: list[AnsweredReport],
     evidence: Callable[[], Evidence | None],
 ) -> Fault:
-    if (fault := find_repeated_rows(wrong) or find_rounding(wrong)) is not None:
-        return fault
-    if (given := evidence()) is not None:
+    plain = (find_repeated_rows, find_changed_datatypes, find_rounding, find_confused_blank_nodes, find_self_pairs)
+    for find in plain:
+        if (fault := find(wrong)) is not None:
+            return fault
+    stale = find_stale_answers(trial.due, wrong)
+    # Where every answer is that of an earlier report, the windows are shifted.
+    if stale is not None and len(wrong) < len(answered):
+        return stale
+    given = evidence()
+    if given is not None:
         fault = find_moved_borders(given, answered, wrong) if given.can_move else None
         fault = fault or find_dropped_elements(given, trial, wrong)
         fault = fault or (find_wavering_borders(given, wrong) if given.can_move else None)
+        fault = fault or (find_missing_eviction(given, wrong) if given.can_move else None)
         if fault is not None:
             return fault
+    fault = stale or find_lost_or_invented_rows(given, wrong)
+    if fault is not None:
+        return fault
     missing = sum(each.score.difference.missing.total() for each in wrong)
     extra = sum(each.score.difference.extra.total() for each in wrong)
     return Fault(FaultKind.UNKNOWN, f"{len(wrong)} windows, {missing} rows missing, {extra} too many")

@@ -23,7 +23,7 @@ from hydrograph.windows.r2s import difference
 from hydrograph.windows.report import When, content_at, domain_tick
 from hydrograph.windows.stream import Element
 from hydrograph.windows.tick import Moment
-from hydrograph_gauge.oracle.compare import rows_equal
+from hydrograph_gauge.oracle.compare import Comparison, rows_equal
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Evaluator, Row, StaticData, dataset_of, static_names
 from hydrograph_gauge.oracle.evaluate import Streams, instantiate, place_windows
 from hydrograph_gauge.oracle.plain_sparql import sparql_by_time
@@ -244,12 +244,14 @@ _HOPS = 3
 _Makes: TypeAlias = Callable[[WindowTriples], bool]
 
 
-def explain_row(evidence: Evidence, held: WindowTriples, row: Row, t: Instant) -> tuple[str, ...]:
+def explain_row(
+    evidence: Evidence, held: WindowTriples, row: Row, t: Instant, by: Comparison = Comparison.EXACT
+) -> tuple[str, ...]:
     """Return triples of the content that make a row of the answer; none if they do not."""
     start = evidence.cost
 
     def makes(some: WindowTriples) -> bool:
-        return any(rows_equal(row, other) for other in evidence.solutions(some, t))
+        return any(rows_equal(row, other, by) for other in evidence.solutions(some, t))
 
     def may_ask() -> bool:
         return evidence.cost - start < _ROW_BUDGET
@@ -258,7 +260,12 @@ def explain_row(evidence: Evidence, held: WindowTriples, row: Row, t: Instant) -
     if near is None:
         return ()
     found = _smallest(near, makes, may_ask)
-    return tuple(sorted(_text(triple) for _, triple in found)[:MAX_TRIPLES])
+    return triple_texts(found)[:MAX_TRIPLES]
+
+
+def triple_texts(held: WindowTriples) -> tuple[str, ...]:
+    """Return triples as texts, each once, in their order."""
+    return tuple(sorted({_text(triple) for _, triple in held}))
 
 
 def _near(held: WindowTriples, row: Row, makes: _Makes) -> WindowTriples | None:

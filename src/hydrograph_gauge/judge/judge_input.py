@@ -12,6 +12,7 @@ from hydrograph.temporal import Duration, Instant
 from hydrograph_gauge.engines.outcome import AnswerBlock
 from hydrograph_gauge.engines.outcome import Outcome as Ending
 from hydrograph_gauge.engines.resources import Sample
+from hydrograph_gauge.oracle.compare import Comparison
 from hydrograph_gauge.oracle.dataset import texts_of
 from hydrograph_gauge.oracle.evaluate import Report
 from hydrograph_gauge.player import Handed
@@ -59,10 +60,13 @@ class JudgeInput:
     slide: Duration | None = None
     """Given for an engine that answers as soon as it can: it is judged by slides of this length."""
     last: float | None = None
-    """Given for an engine that goes by the clock: when the last element was handed over. The clock
-    continues after the end of the stream; later reports need no answer, because the engine is stopped."""
+    """When the last element came, in the time of the windows. Windows that close later need no answer, because nothing
+    tells the engine that they are over; they are counted apart, and judged if they are answered. None: the stream ends
+    explicitly, and every report that is due needs an answer."""
     t0: Instant | None = None
-    """Given where it was searched for. Answers then need only be a contiguous part of what was due, at any time."""
+    """Given where it was searched for. Answers then need only be a contiguous part of what was due."""
+    comparison: Comparison = Comparison.EXACT
+    """When rows are equal, by the experiment."""
     seconds: float = 0.0
     executions: int = 0
     paced: bool = False

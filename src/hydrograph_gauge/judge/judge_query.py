@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from statistics import median, quantiles
-from typing import TypeAlias
 
 from hydrograph.errors import RunError
-from hydrograph.temporal import Instant, Interval
+from hydrograph.temporal import Interval
 from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.engines.resources import memory_growth
 from hydrograph_gauge.judge import match_content_change as eager
@@ -31,17 +30,19 @@ from hydrograph_gauge.judge.evidence import (
     Evidence,
     WindowTriples,
     explain_row,
+    triple_texts,
 )
-from hydrograph_gauge.judge.faults import Fault
+from hydrograph_gauge.judge.faults import Fault, FaultKind
 from hydrograph_gauge.judge.gracious_mode import GRACIOUS_BUDGET, GraciousSearch, recover_borders
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput
+from hydrograph_gauge.judge.pairing import Pairing, pair_answers
 from hydrograph_gauge.judge.row_compare import Score, score_texts
 from hydrograph_gauge.oracle import rdflib_arbiter as arbiter
-from hydrograph_gauge.oracle.compare import Difference
+from hydrograph_gauge.oracle.compare import Comparison, Difference
 from hydrograph_gauge.oracle.dataset import Row, row_text, terms_of
 from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict
 from hydrograph_gauge.oracle.rdflib_arbiter import ArbiterVerdict as Opinion
-from hydrograph_gauge.run_records import OutcomeRecord, RowExplanation, RowText, WindowRecord
+from hydrograph_gauge.run_records import OutcomeRecord, RowExplanation, SmallestDifference, WindowRecord
 
 ORACLE_ERROR = "oracle error"
 """The verdict on a query whose differences are all the oracle's own."""
@@ -58,9 +59,10 @@ _AGAINST = 3
 class SecondOpinion:
     """Opinions of rdflib on the windows of one query."""
 
-    def __init__(self, evidence: Callable[[], Evidence | None], static: int) -> None:
-        """Take the evidence, which is asked for if need be, and the size of the static data."""
+    def __init__(self, evidence: Callable[[], Evidence | None], static: int, by: Comparison) -> None:
+        """Take the evidence, which is asked for if need be, the size of the static data, and when rows are equal."""
         self._evidence = evidence
+        self._by = by
         self._static = static
         self._spent = 0.0
         self._absent = ""
@@ -79,7 +81,7 @@ class SecondOpinion:
         begin = time.monotonic()
         try:
             second = evidence.second(due.t, None if before is None else before.t, arbiter.answer)
-            found = arbiter.decide(terms_of(due.rows), second, terms_of(said.rows))
+            found = arbiter.decide(terms_of(due.rows), second, terms_of(said.rows), self._by)
         except RunError as error:
             self._absent = str(error)
             return None
@@ -98,83 +100,6 @@ class SecondOpinion:
         for verdict in (ArbiterVerdict.ORACLE_ERROR, ArbiterVerdict.UNDECIDED):
             if self.said[verdict]:
                 yield f"{self.said[verdict]} of {self.said.total()} windows that rdflib was asked about: {verdict}"
-
-
-Pair: TypeAlias = tuple[ExpectedReport | None, EngineAnswer | None]
-"""A report with its answer; one of them is None where nothing came, or nothing was expected."""
-
-_BAND = 60
-"""How many answers may be left out or added in a row before the two sequences lose each other."""
-
-
-def pair_answers(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
-    """Return every report and every answer once, in order of the reports.
-
-    By the time that the answers name, if all do. Otherwise by turns, if there are as many answers as reports; else so
-    that as much as possible of what was said was expected, in the order in which it came.
-    """
-    if said and all(each.t is not None for each in said):
-        return _by_time(due, said)
-    if len(due) == len(said):
-        return list(zip(due, said, strict=True))
-    return align_answers(due, said)
-
-
-def _by_time(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
-    """Pair what has the same time; of several with one time the first with the first."""
-    waiting: dict[Instant, list[EngineAnswer]] = {}
-    for each in said:
-        assert each.t is not None
-        waiting.setdefault(each.t, []).append(each)
-    found: list[tuple[Instant, int, Pair]] = []
-    for number, report in enumerate(due):
-        same = waiting.get(report.t)
-        found.append((report.t, number, (report, same.pop(0) if same else None)))
-    for t, left in waiting.items():
-        found += [(t, len(due), (None, each)) for each in left]
-    return [pair for _, _, pair in sorted(found, key=lambda each: each[:2])]
-
-
-def align_answers(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> list[Pair]:
-    """Align the two sequences like two versions of a text: what fits best is paired, the rest has no partner."""
-    slack = abs(len(due) - len(said)) + _BAND
-    best: list[dict[int, tuple[float, int]]] = [{} for _ in range(len(due) + 1)]  # by report and answer: worth, move
-    for i in range(len(due), -1, -1):
-        for j in range(min(len(said), i + slack), max(i - slack, 0) - 1, -1):
-            choices = [(0.0, 0)]
-            if i < len(due) and j < len(said) and j + 1 in best[i + 1]:
-                choices.append((_worth(due[i].rows, said[j].rows) + best[i + 1][j + 1][0], 3))
-            if i < len(due) and j in best[i + 1]:
-                choices.append((best[i + 1][j][0], 1))
-            if j < len(said) and j + 1 in best[i]:
-                choices.append((best[i][j + 1][0], 2))
-            best[i][j] = max(choices)
-    found: list[Pair] = []
-    i = j = 0
-    while i < len(due) or j < len(said):
-        move = best[i].get(j, (0.0, 0))[1] or (1 if i < len(due) else 2)
-        found.append((due[i] if move & 1 else None, said[j] if move & 2 else None))
-        i, j = i + (move & 1), j + (move >> 1)
-    return found
-
-
-def pair_contiguous(due: Sequence[ExpectedReport], said: Sequence[EngineAnswer]) -> tuple[list[Pair], int]:
-    """Return the best pairs, whatever times are given, and the number of reports left out before and after them.
-
-    Reports before the first answer and after the last are left out.
-    """
-    pairs = align_answers(due, said)
-    places = [place for place, (_, answer) in enumerate(pairs) if answer is not None]
-    if not places:
-        return pairs, 0
-    inside = pairs[places[0] : places[-1] + 1]
-    return inside, len(pairs) - len(inside)
-
-
-def _worth(expected: Counter[RowText], actual: Counter[RowText]) -> float:
-    """Return how well an answer fits, from 0 to 1; two empty ones fit a little."""
-    total = expected.total() + actual.total()
-    return 2 * (expected & actual).total() / total if total else 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,26 +128,30 @@ def judge_query(
     grace = GraciousSearch(evidence, gracious=gracious, budget=budget)
     if trial.slide is not None:
         matched = eager.match_rows(trial)
-        faults = [*find_ending_faults(trial), *eager.find_row_faults(trial, matched)]
+        faults = [*find_ending_faults(trial), *eager.find_row_faults(trial, matched, grace.evidence)]
         slides = eager.slide_records(trial, matched, grace)
         wrong = len(matched.missing), len(matched.extra)
-        return _whole(trial, slides, faults, wrong, tuple(grace.notes()), (matched.precision, matched.recall))
-    found, outside = (
-        (pair_answers(trial.due, trial.said), 0) if trial.t0 is None else pair_contiguous(trial.due, trial.said)
-    )
+        strict = None
+        if trial.comparison is not Comparison.EXACT:
+            exact = eager.match_rows(replace(trial, comparison=Comparison.EXACT))
+            strict = len(exact.missing), len(exact.extra)
+        smallest = eager.find_smallest(matched, grace.evidence()) if _is_unexplained(faults) else None
+        figures = _Figures(wrong, strict, (matched.precision, matched.recall), smallest=smallest)
+        return _whole(trial, slides, faults, figures, tuple(grace.notes()))
+    by = trial.comparison
+    found = pair_answers(trial.due, trial.said, by, searched=trial.t0 is not None, last=trial.last)
     pairs = [
-        (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter()))
-        for due, said in found
-        if said is not None or due is None or trial.last is None or due.t <= trial.last
+        (due, said, score_texts(due.rows if due else Counter(), said.rows if said else Counter(), by))
+        for due, said in found.pairs
     ]
-    notes = [f"{outside} reports before the first answer or after the last are not required"] if outside else []
-    opinions = SecondOpinion(grace.evidence, trial.static)
+    notes = list(_pairing_notes(found))
+    opinions = SecondOpinion(grace.evidence, trial.static, by)
     settled = _settled(pairs, opinions)
     differences = {place: pairs[place][2] for place, opinion in settled.items() if opinion is Opinion.ORACLE_ERROR}
     for place, score in differences.items():
         due, said, _ = pairs[place]
-        pairs[place] = due, said, Score(score.actual, score.actual, Difference())
-    faults = diagnose(trial, pairs, grace.evidence)
+        pairs[place] = due, said, Score(score.actual, score.actual, Difference(), by)
+    faults = diagnose(trial, pairs, grace.evidence, found.disordered)
     moved = next((fault.moved for fault in faults if fault.moved is not None), None)
     shown = 0
     windows = []
@@ -232,13 +161,86 @@ def judge_query(
         shown += look is not None
         used, graced = None, score
         if due is not None and said is not None and not score.right:
-            used, graced = _used(grace, due, said, before) or (_moved(due, moved), score)
+            used, graced = _used(grace, due, said, before, by) or (_moved(due, moved), score)
         window = _window(trial, due, said, graced, used, look)
         windows.append(_with_opinion(window, settled.get(place), differences.get(place)))
         before = due or before
     missing = sum(score.difference.missing.total() for _, _, score in pairs)
     extra = sum(score.difference.extra.total() for _, _, score in pairs)
-    return _whole(trial, windows, faults, (missing, extra), (*notes, *opinions.notes(), *grace.notes()))
+    figures = _Figures(
+        (missing, extra),
+        _count_strictly(pairs, differences) if by is not Comparison.EXACT else None,
+        after_last=found.after_last,
+        smallest=_smallest(pairs, grace.evidence()) if _is_unexplained(faults) else None,
+    )
+    return _whole(trial, windows, faults, figures, (*notes, *opinions.notes(), *grace.notes()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """Sums over the windows of a query."""
+
+    wrong: tuple[int, int]
+    """Rows that are missing, and rows that are too many."""
+    strict: tuple[int, int] | None = None
+    """The same by the comparison `exact`, where the experiment declares another."""
+    overall: tuple[float, float] | None = None
+    """Precision and recall, where they are not the means over windows."""
+    after_last: int = 0
+    smallest: SmallestDifference | None = None
+
+
+def _pairing_notes(found: Pairing) -> Iterator[str]:
+    if found.outside:
+        yield f"{found.outside} reports before the first answer or after the last are not required"
+    if found.by_order:
+        yield "no t0 makes a report due at a time that the engine names; its answers are judged in their order"
+
+
+def _count_strictly(pairs: Sequence[ScoredPair], settled: Collection[int]) -> tuple[int, int]:
+    """Return the rows that are missing and those that are too many by the comparison `exact`."""
+    missing = extra = 0
+    for place, (due, said, _) in enumerate(pairs):
+        if place not in settled:
+            score = score_texts(due.rows if due else Counter(), said.rows if said else Counter())
+            missing += score.difference.missing.total()
+            extra += score.difference.extra.total()
+    return missing, extra
+
+
+_UNEXPLAINED = {FaultKind.UNKNOWN, FaultKind.LOSES_ROWS, FaultKind.INVENTS_ROWS}
+"""Faults that describe a difference without its cause."""
+
+_SHOWN_TRIPLES = 60
+"""Triples of the smallest window that are recorded."""
+
+
+def _is_unexplained(faults: Iterable[Fault]) -> bool:
+    return any(fault.kind in _UNEXPLAINED for fault in faults)
+
+
+def _smallest(pairs: Sequence[ScoredPair], evidence: Evidence | None) -> SmallestDifference | None:
+    """Return the wrong window with the fewest triples, with its triples where there is evidence."""
+    wrong = [(due, score) for due, said, score in pairs if due is not None and said is not None and not score.right]
+    if not wrong:
+        return None
+
+    def size(due: ExpectedReport) -> int:
+        if due.content is not None or evidence is None:
+            return due.content or 0
+        return evidence.cost_of(due.t)
+
+    due, score = min(wrong, key=lambda each: (size(each[0]), each[0].t))
+    held: WindowTriples = frozenset() if evidence is None else evidence.held(evidence.elements(due.t, due.seq))
+    return SmallestDifference(
+        t=due.t,
+        open=due.open,
+        close=due.close,
+        triples=triple_texts(held)[:_SHOWN_TRIPLES],
+        content=len(held) or due.content or 0,
+        missing=tuple(row_text(row) for row in _first(score.difference.missing)),
+        extra=tuple(row_text(row) for row in _first(score.difference.extra)),
+    )
 
 
 def _settled(pairs: Sequence[ScoredPair], opinions: SecondOpinion) -> dict[int, Opinion]:
@@ -303,8 +305,8 @@ def _window(
         precision=float(score.precision),
         recall=float(score.recall),
         delay=None if said is None or since is None else said.at - since,
-        missing=_blamed(evidence, due, difference.missing, BorderShift()),
-        extra=_blamed(evidence, due, difference.extra, wide),
+        missing=_blamed(evidence, due, difference.missing, BorderShift(), score.comparison),
+        extra=_blamed(evidence, due, difference.extra, wide, score.comparison),
     )
 
 
@@ -316,7 +318,7 @@ def _moved(due: ExpectedReport, moved: BorderShift | None) -> Interval | None:
 
 
 def _used(
-    grace: GraciousSearch, due: ExpectedReport, said: EngineAnswer, before: ExpectedReport | None
+    grace: GraciousSearch, due: ExpectedReport, said: EngineAnswer, before: ExpectedReport | None, by: Comparison
 ) -> tuple[Interval, Score] | None:
     """Return the borders at which the answer fits better than at those that were due, and how well."""
     if due.open is None or due.close is None or not said.rows or (evidence := grace.asked()) is None:
@@ -330,13 +332,13 @@ def _used(
     times = evidence.times(start - evidence.width, end + evidence.width)
     actual = terms_of(said.rows)
     found = grace.within(
-        evidence, lambda may_ask: recover_borders(Interval(start, end), times, actual, answer, may_ask)
+        evidence, lambda may_ask: recover_borders(Interval(start, end), times, actual, answer, may_ask, by)
     )
     return None if found is None or found.window == Interval(start, end) else (found.window, found.score)
 
 
 def _blamed(
-    evidence: Evidence | None, due: ExpectedReport, rows: Counter[Row], moved: BorderShift
+    evidence: Evidence | None, due: ExpectedReport, rows: Counter[Row], moved: BorderShift, by: Comparison
 ) -> tuple[RowExplanation, ...]:
     """Return rows with triples that make them: of the window, or from around it for rows that are too many."""
     shown = _first(rows)
@@ -346,7 +348,8 @@ def _blamed(
     held: WindowTriples = evidence.held(evidence.elements(due.t, due.seq, moved))
     return tuple(
         RowExplanation(
-            row=row_text(row), triples=explain_row(evidence, held, row, due.t) if number < MAX_EXPLAINED_ROWS else ()
+            row=row_text(row),
+            triples=explain_row(evidence, held, row, due.t, by) if number < MAX_EXPLAINED_ROWS else (),
         )
         for number, row in enumerate(shown)
     )
@@ -360,20 +363,18 @@ def _whole(
     trial: JudgeInput,
     windows: Sequence[WindowRecord],
     faults: Sequence[Fault],
-    wrong: tuple[int, int],
+    figures: _Figures,
     notes: Sequence[str] = (),
-    overall: tuple[float, float] | None = None,
 ) -> Judgement:
-    """Sum up; `wrong` are the rows that are missing and those that are too many.
-
-    `overall` are precision and recall where they are not the means over windows.
-    """
-    missing, extra = wrong
+    """Sum up."""
+    missing, extra = figures.wrong
+    overall = figures.overall
     right = sum(window.precision == window.recall == 1 for window in windows)
     verdict, phase, words = _verdict(trial, missing, extra)
     settled = sum(window.opinion == Opinion.ORACLE_ERROR for window in windows)
     if verdict is Verdict.OK and settled:
         verdict, words = ORACLE_ERROR, f"rdflib answers as the engine does in all {settled} windows that differ"
+    strict = "" if figures.strict is None else _verdict(trial, *figures.strict)[0]
     delays = [window.delay for window in windows if window.delay is not None and not trial.hurried]
     rows = [said for said in trial.said if said.rows]
     outcome = OutcomeRecord(
@@ -381,10 +382,16 @@ def _whole(
         verdict=verdict,
         phase=phase,
         words=words,
+        comparison=trial.comparison,
+        strict_verdict=strict,
+        strict_missing=0 if figures.strict is None else figures.strict[0],
+        strict_extra=0 if figures.strict is None else figures.strict[1],
         faults=tuple(map(str, faults)),
+        smallest=figures.smallest,
         notes=tuple(notes),
         t0=trial.t0,
         windows=len(windows),
+        after_last=figures.after_last,
         non_empty=sum(window.expected > 0 for window in windows),
         right=right,
         precision=overall[0] if overall else _mean(window.precision for window in windows),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
@@ -22,16 +22,27 @@ from hydrograph_gauge.judge.evidence import (
     MAX_EXPLAINED_ROWS,
     MAX_EXPLAINED_WINDOWS,
     MAX_ROWS,
+    BorderShift,
     Evidence,
+    WindowTriples,
     explain_row,
+    triple_texts,
 )
 from hydrograph_gauge.judge.faults import Fault, FaultKind
-from hydrograph_gauge.judge.gracious_mode import Claim, GraciousSearch, RecoveredRetention, recover_retention
+from hydrograph_gauge.judge.gracious_mode import (
+    Claim,
+    GraciousSearch,
+    RecoveredRetention,
+    is_explained,
+    recover_retention,
+)
 from hydrograph_gauge.judge.judge_input import ExpectedReport, JudgeInput
 from hydrograph_gauge.judge.row_compare import RowNumbers
+from hydrograph_gauge.judge.row_faults import match_but_for_datatype, name_changes
+from hydrograph_gauge.oracle.compare import Comparison
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.player import Handed
-from hydrograph_gauge.run_records import RowExplanation, RowText, WindowRecord
+from hydrograph_gauge.run_records import RowExplanation, RowText, SmallestDifference, WindowRecord
 
 
 class UnexpectedRow(NamedTuple):
@@ -50,6 +61,9 @@ class RowMatch:
     extra: list[UnexpectedRow] = field(default_factory=list)
     missing: list[tuple[ExpectedReport, RowText]] = field(default_factory=list)
     values: RowNumbers = field(default_factory=RowNumbers)
+    by: Comparison = Comparison.EXACT
+    disordered: int = 0
+    """Answers that came after one to a later event."""
 
     @property
     def precision(self) -> float:
@@ -64,26 +78,32 @@ class RowMatch:
 
 def match_rows(trial: JudgeInput) -> RowMatch:
     """Match what came with what was expected, each row with the first that waits for it."""
-    found = RowMatch()
+    found = RowMatch(values=RowNumbers(trial.comparison), by=trial.comparison)
     waiting: defaultdict[int, deque[tuple[ExpectedReport, RowText]]] = defaultdict(deque)
     for due in trial.due:
         for row in due.rows.elements():
             waiting[found.values.number(row)].append((due, row))
     last = trial.due[0].t if trial.due else 0
     newest = _Newest(trial.handed)
+    latest: Instant | None = None
     for said in trial.said:
         spare = []
+        times = []
         for row in said.rows.elements():
             if expecting := waiting[found.values.number(row)]:
                 due, _ = expecting.popleft()
                 found.hits.append((due, row, said.at))
                 last = max(last, due.t)
+                times.append(due.t)
             else:
                 spare.append(row)
         # The rows of one answer have no order, so those that nothing expects count where the others do.
         t = said.t if said.t is not None else last
         late = t if said.t is not None else max(t, newest.by(said.at))
         found.extra += [UnexpectedRow(t, row, late) for row in spare]
+        if times:
+            found.disordered += latest is not None and max(times) < latest
+            latest = max(times) if latest is None else max(latest, *times)
     found.missing = sorted((each for left in waiting.values() for each in left), key=lambda each: each[0].t)
     return found
 
@@ -112,10 +132,13 @@ class _Slide:
     delays: list[float] = field(default_factory=list)
     content: int | None = None
 
-    def claims(self) -> Iterator[Claim]:
-        """Return what is to be explained: rows that should not have come, and rows that should."""
-        yield from (Claim(each.newest, None, _terms(each.row), extra=True) for each in self.extra)
-        yield from (Claim(due.t, due.seq, _terms(row), extra=False) for due, row in self.missing)
+
+def _claims(
+    extra: Sequence[UnexpectedRow], missing: Sequence[tuple[ExpectedReport, RowText]], by: Comparison
+) -> Iterator[Claim]:
+    """Yield what is to be explained: rows that should not have come, and rows that should."""
+    yield from (Claim(each.newest, None, _terms(each.row), extra=True, by=by) for each in extra)
+    yield from (Claim(due.t, due.seq, _terms(row), extra=False, by=by) for due, row in missing)
 
 
 def _terms(row: RowText) -> Row:
@@ -145,7 +168,8 @@ def slide_records(trial: JudgeInput, found: RowMatch, grace: GraciousSearch) -> 
         wrong = bool(slide.missing or slide.extra)
         kept = None
         if wrong and (given := grace.asked()) is not None:
-            kept = grace.within(given, partial(recover_retention, given, list(slide.claims()), trial.slide))
+            claims = list(_claims(slide.extra, slide.missing, trial.comparison))
+            kept = grace.within(given, partial(recover_retention, given, claims, trial.slide))
         evidence = grace.evidence() if wrong and shown < MAX_EXPLAINED_WINDOWS else None
         shown += wrong
         records.append(_window(trial, number, slide, kept, evidence))
@@ -177,8 +201,8 @@ def _window(
         precision=_share(hits, actual, empty=not due),
         recall=_share(hits, due, empty=not actual),
         delay=median(slide.delays) if slide.delays else None,
-        missing=tuple(_blamed(evidence, slide.missing)),
-        extra=tuple(_blamed(evidence, slide.extra)),
+        missing=tuple(_blamed(evidence, slide.missing, trial.comparison)),
+        extra=tuple(_blamed(evidence, slide.extra, trial.comparison)),
     )
 
 
@@ -187,7 +211,7 @@ def _share(hits: int, of: int, *, empty: bool) -> float:
 
 
 def _blamed(
-    evidence: Evidence | None, rows: Sequence[UnexpectedRow | tuple[ExpectedReport, RowText]]
+    evidence: Evidence | None, rows: Sequence[UnexpectedRow | tuple[ExpectedReport, RowText]], by: Comparison
 ) -> Iterator[RowExplanation]:
     """Yield rows with triples that make them: of what was to be seen, or from before it for rows that are too many."""
     for number, each in enumerate(rows[:MAX_ROWS]):
@@ -198,14 +222,27 @@ def _blamed(
                 t, held = each.newest, evidence.held(evidence.seen(each.newest, -2 * evidence.width))
             else:
                 t, held = each[0].t, evidence.held(evidence.elements(each[0].t, each[0].seq))
-            triples = explain_row(evidence, held, _terms(row), t)
+            triples = explain_row(evidence, held, _terms(row), t, by)
         yield RowExplanation(row=row, triples=triples)
 
 
-def find_row_faults(trial: JudgeInput, found: RowMatch) -> list[Fault]:
-    """Return what is wrong with the rows: none came, some came again, or others than those expected."""
+_SEARCH_BUDGET = 2_000_000
+"""Cost of the search for a cause, in triples that the evaluator reads."""
+_EXPLAINED = 60
+"""Wrong rows that a cause must explain, extra and missing ones each."""
+_DISTANCES = 40
+"""Distances of the start of windows that are tried."""
+_EVER = -(10**15)
+"""Moves the start of windows before every element."""
+_SHOWN_TRIPLES = 60
+
+
+def find_row_faults(
+    trial: JudgeInput, found: RowMatch, evidence: Callable[[], Evidence | None] = lambda: None
+) -> list[Fault]:
+    """Return what is wrong with the rows: none came, some came again or out of order, or others than those expected."""
     if not found.missing and not found.extra:
-        return []
+        return [Fault(FaultKind.DISORDER, f"{found.disordered} of {len(trial.said)}")] if found.disordered else []
     if not found.hits and not found.extra:
         return [Fault(FaultKind.SILENT)]
     expected = {found.values.number(row) for _, row, _ in found.hits}
@@ -213,4 +250,89 @@ def find_row_faults(trial: JudgeInput, found: RowMatch) -> list[Fault]:
         return [Fault(FaultKind.REPEATS, f"{len(found.extra)} rows came again")]
     if trial.ending is not None and not found.extra:
         return []  # rows missing because the run ended are not a fault of their own
-    return [Fault(FaultKind.UNKNOWN, f"{len(found.missing)} rows missing, {len(found.extra)} too many")]
+    missing, extra = [_terms(row) for _, row in found.missing], [_terms(each.row) for each in found.extra]
+    retyped = match_but_for_datatype(missing, extra)
+    if retyped is not None:
+        return [Fault(FaultKind.DATATYPE, name_changes(retyped))]
+    given = evidence()
+    fault = None
+    if given is not None and given.has_borders:
+        fault = _find_retention(given, found) or _find_missing_eviction(given, found)
+    return [fault or _find_plain(given, found)]
+
+
+def _find_retention(evidence: Evidence, found: RowMatch) -> Fault | None:
+    """Return how much longer or shorter elements stay than they should, if one distance explains every wrong row."""
+    budget = evidence.cost + _SEARCH_BUDGET
+    claims = list(_claims(found.extra[:_EXPLAINED], found.missing[:_EXPLAINED], found.by))
+    first = claims[0]
+    opens = evidence.opens(first.t)
+    before = [t - opens for t in reversed(evidence.times(opens - evidence.width, opens))]
+    behind = [t + 1 - opens for t in evidence.times(opens, first.t + 1)]
+    for moved in sorted([*before[:_DISTANCES], *behind[:_DISTANCES]], key=abs):
+        explained = 0
+        for claim in claims:
+            if evidence.cost > budget:
+                return None
+            if is_explained(evidence, claim, moved) is False:
+                break
+            explained += 1
+        if explained == len(claims):
+            long = moved < 0
+            kind = FaultKind.EVICTS_LATE if long else FaultKind.OPENS_LATE
+            return Fault(kind, f"elements stay {abs(moved)} ms too {'long' if long else 'short'}", BorderShift(moved))
+    return None
+
+
+def _find_missing_eviction(evidence: Evidence, found: RowMatch) -> Fault | None:
+    """Return the fault of rows that are made with expired elements, if all extra rows are such.
+
+    A row of such an engine never becomes new again, so rows that came before may be missing.
+    """
+    if not found.extra:
+        return None
+    budget = evidence.cost + _SEARCH_BUDGET
+    came = {found.values.number(row) for _, row, _ in found.hits}
+    came |= {found.values.number(each.row) for each in found.extra}
+    if any(found.values.number(row) not in came for _, row in found.missing):
+        return None
+    for claim in _claims(found.extra[:_EXPLAINED], (), found.by):
+        if evidence.cost > budget or is_explained(evidence, claim, 0) or not is_explained(evidence, claim, _EVER):
+            return None
+    rows = f"{len(found.extra)} rows are still made with elements that have expired"
+    return Fault(FaultKind.NO_EVICTION, rows)
+
+
+def _find_plain(evidence: Evidence | None, found: RowMatch) -> Fault:
+    """Return the fault of rows that are lost, or that nothing in the stream makes; otherwise that it is not known."""
+    missing, extra = len(found.missing), len(found.extra)
+    if not extra:
+        return Fault(FaultKind.LOSES_ROWS, f"{missing} rows")
+    if not missing and evidence is not None and evidence.has_borders:
+        claims = list(_claims(found.extra[:_EXPLAINED], (), found.by))
+        if not any(is_explained(evidence, claim, _EVER) for claim in claims):
+            return Fault(FaultKind.INVENTS_ROWS, f"{extra} rows, which nothing in the stream makes")
+    return Fault(FaultKind.UNKNOWN, f"{missing} rows missing, {extra} too many")
+
+
+def find_smallest(found: RowMatch, evidence: Evidence | None) -> SmallestDifference | None:
+    """Return the window with the fewest triples in which a row is wrong, with its triples where there is evidence."""
+    wrong: list[tuple[Instant, int | None, RowText, bool]] = [
+        *((each.newest, None, each.row, True) for each in found.extra[:_EXPLAINED]),
+        *((due.t, due.seq, row, False) for due, row in found.missing[:_EXPLAINED]),
+    ]
+    if not wrong:
+        return None
+    contents: dict[tuple[Instant, int | None], WindowTriples] = {}
+    for t, seq, _, _ in wrong:
+        if evidence is not None and (t, seq) not in contents:
+            contents[t, seq] = evidence.held(evidence.elements(t, seq))
+    t, seq, row, is_extra = min(wrong, key=lambda each: (len(contents.get(each[:2], ())), each[0]))
+    held = contents.get((t, seq), frozenset())
+    return SmallestDifference(
+        t=t,
+        triples=triple_texts(held)[:_SHOWN_TRIPLES],
+        content=len(held),
+        missing=() if is_extra else (row,),
+        extra=(row,) if is_extra else (),
+    )

@@ -1,6 +1,6 @@
 """Row comparison: score, precision and recall of an answer (YABench), and numbers for equal rows.
 
-Answers are texts; only rows that differ as texts are parsed and compared by value (A12).
+Answers are texts; only rows that differ as texts are parsed and compared by value, by the policy of the experiment.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from hydrograph.rdf.encoding import decode
 from hydrograph.rdf.terms import BlankNode, Iri
-from hydrograph_gauge.oracle.compare import Difference, but_for_tolerance, compare, row_value, rows_equal
+from hydrograph_gauge.oracle.compare import Comparison, Difference, but_for_tolerance, compare, row_value, rows_equal
 from hydrograph_gauge.oracle.dataset import Row, terms_of
 from hydrograph_gauge.run_records import RowText
 
@@ -24,6 +24,7 @@ class Score:
     expected: int
     actual: int
     difference: Difference
+    comparison: Comparison = Comparison.EXACT
 
     @property
     def hits(self) -> int:
@@ -46,9 +47,9 @@ class Score:
         return not self.difference
 
 
-def score_rows(expected: Counter[Row], actual: Counter[Row]) -> Score:
+def score_rows(expected: Counter[Row], actual: Counter[Row], by: Comparison = Comparison.EXACT) -> Score:
     """Compare an answer with the expected one."""
-    return Score(expected.total(), actual.total(), compare(expected, actual))
+    return Score(expected.total(), actual.total(), compare(expected, actual, by), by)
 
 
 def _share(hits: int, of: int, *, empty: bool) -> Fraction:
@@ -57,13 +58,13 @@ def _share(hits: int, of: int, *, empty: bool) -> Fraction:
     return Fraction(hits, of)
 
 
-def score_texts(expected: Counter[RowText], actual: Counter[RowText]) -> Score:
+def score_texts(expected: Counter[RowText], actual: Counter[RowText], by: Comparison = Comparison.EXACT) -> Score:
     """Compare an answer with the expected one."""
     if expected == actual:
-        return Score(expected.total(), actual.total(), Difference())
+        return Score(expected.total(), actual.total(), Difference(), by)
     # Blank nodes are equal up to one renaming of the whole answer, so rows that hold some are compared together.
     left, right = _apart(expected, actual), _apart(actual, expected)
-    return Score(expected.total(), actual.total(), compare(terms_of(left), terms_of(right)))
+    return Score(expected.total(), actual.total(), compare(terms_of(left), terms_of(right), by), by)
 
 
 def _apart(one: Counter[RowText], other: Counter[RowText]) -> Counter[RowText]:
@@ -91,8 +92,9 @@ class RowNumbers:
     True
     """
 
-    def __init__(self) -> None:
-        """Start without rows."""
+    def __init__(self, by: Comparison = Comparison.EXACT) -> None:
+        """Start without rows; `by` tells which rows are equal."""
+        self._by = by
         self._texts: dict[RowText, int] = {}
         self._exact: dict[Hashable, int] = {}
         self._near: dict[Hashable, list[tuple[Row, int]]] = {}
@@ -107,13 +109,20 @@ class RowNumbers:
     def _of(self, text: RowText) -> int:
         terms = (None if each is None else decode(each) for each in text)
         row = tuple(_SOME_BLANK_NODE if isinstance(term, BlankNode) else term for term in terms)
-        exact = row_value(row)
+        exact = row_value(row, self._by)
         known = self._exact.get(exact)
         if known is None:
-            near = self._near.setdefault(but_for_tolerance(row), [])
-            known = next((number for other, number in near if rows_equal(row, other)), None)
+            near = self._near.setdefault(but_for_tolerance(row, self._by), [])
+            known = next((number for other, number in near if rows_equal(row, other, self._by)), None)
             if known is None:
                 known = len(self._exact)
                 near.append((row, known))
             self._exact[exact] = known
         return known
+
+    def numbers(self, rows: Counter[RowText]) -> Counter[int]:
+        """Return a bag of rows as a bag of their numbers."""
+        found: Counter[int] = Counter()
+        for row, count in rows.items():
+            found[self.number(row)] += count
+        return found

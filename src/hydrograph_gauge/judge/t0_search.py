@@ -1,6 +1,7 @@
 """Search for the unknown t0 of an engine by CSRBench's rule.
 
-Answers are right if they are a contiguous part of the reports that some t0 makes due, whatever times they name. The
+Answers are right if they are a contiguous part of the reports that some t0 makes due. Answers that name a time are
+compared with the report of that time; only if no t0 makes a report due at any of these times, their order counts. The
 content of windows changes only where a border passes an element, so all t0 between two such places are one candidate.
 """
 
@@ -17,6 +18,7 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import Profile
 from hydrograph_gauge.judge.row_compare import RowNumbers
+from hydrograph_gauge.oracle.compare import Comparison
 from hydrograph_gauge.run_records import RowText
 
 _FINER = 8
@@ -47,12 +49,17 @@ class T0Fit:
     t0: Instant
 
 
+_NAMED = 4
+"""Places in a slide that the times of answers may have: where they have more, they are not times of reports."""
+
+
 def list_t0_candidates(
-    query: ContinuousQuery, profile: Profile, times: Mapping[Iri, Sequence[Instant]]
+    query: ContinuousQuery, profile: Profile, times: Mapping[Iri, Sequence[Instant]], named: Iterable[Instant] = ()
 ) -> T0Candidates:
     """Return the t0 that make a difference, from one slide before the first element to one width behind it.
 
-    `times` are those of the elements of each stream, each once.
+    `times` are those of the elements of each stream, each once; `named` are the times that the answers name: each t0 is
+    tried that makes reports due then.
 
     >>> from hydrograph.language import parse
     >>> query = parse("SELECT * FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 3s] { WINDOW <urn:w> { ?s ?p ?o } }")
@@ -72,7 +79,21 @@ def list_t0_candidates(
     found = {base}
     for (width, slide), seen in placed:
         found.update(_passing(seen, width, slide, first, last))
+        found.update(_reporting(named, width, slide, first, last))
     return T0Candidates(base, tuple(sorted(found)))
+
+
+def _reporting(
+    named: Iterable[Instant], width: Duration, slide: Duration | None, first: Instant, last: Instant
+) -> Iterable[Instant]:
+    """Return the t0 at which windows close at the times that answers name."""
+    if slide is None:
+        return ()
+    # Windows are aligned by their opening or by their close.
+    places = Counter((t - shift) % slide for t in named for shift in (0, width))
+    return [
+        t for place, _ in places.most_common(_NAMED) for t in range(first + (place - first) % slide, last + 1, slide)
+    ]
 
 
 def _timed(profile: Profile, definition: object) -> tuple[Duration, Duration | None] | None:
@@ -101,21 +122,56 @@ def _passing(
 class EngineOutput:
     """Output of an engine, to be compared with the expected reports of one t0 after another."""
 
-    def __init__(self, said: Iterable[Counter[RowText]], *, eager: bool) -> None:
+    def __init__(
+        self,
+        said: Iterable[tuple[Instant | None, Counter[RowText]]],
+        *,
+        eager: bool,
+        by: Comparison = Comparison.EXACT,
+    ) -> None:
         """Take the answers in order; of an engine that answers `eager`ly, rows are compared and not executions."""
-        self._values = RowNumbers()
-        self._said = [self._numbered(rows) for rows in said]
+        self._values = RowNumbers(by)
+        answers = [(t, self._values.numbers(rows)) for t, rows in said]
+        self._said = [rows for _, rows in answers]
         self._eager = eager
+        times = [t for t, _ in answers if t is not None]
+        self.named = tuple(times) if len(times) == len(answers) and not eager else ()
+        """The times that answers name, if all do."""
+        self.met = False
+        """Whether some t0 made a report due at a time that an answer names."""
 
-    def wrong(self, due: Iterable[Counter[RowText]]) -> int:
+    def forget_times(self) -> None:
+        """Compare answers in their order from now on."""
+        self.named = ()
+
+    def wrong(self, due: Iterable[tuple[Instant, Counter[RowText]]]) -> int:
         """Return how many rows are missing or too many, where the answers fit best into what was due."""
-        reports = [self._numbered(rows) for rows in due]
+        reports = [(t, self._values.numbers(rows)) for t, rows in due]
+        if self.named:
+            return self._wrong_by_time(reports)
+        rows_due = [rows for _, rows in reports]
         if self._eager:
-            return _apart(sum(reports, Counter()), sum(self._said, Counter()))
-        at = self._place(reports)
-        spare = [rows for place, rows in enumerate(self._said) if not 0 <= at + place < len(reports)]
-        pairs = [(reports[at + place], rows) for place, rows in enumerate(self._said) if 0 <= at + place < len(reports)]
+            return _apart(sum(rows_due, Counter()), sum(self._said, Counter()))
+        at = self._place(rows_due)
+        spare = [rows for place, rows in enumerate(self._said) if not 0 <= at + place < len(rows_due)]
+        pairs = [
+            (rows_due[at + place], rows) for place, rows in enumerate(self._said) if 0 <= at + place < len(rows_due)
+        ]
         return sum(_apart(*pair) for pair in pairs) + sum(rows.total() for rows in spare)
+
+    def _wrong_by_time(self, reports: Sequence[tuple[Instant, Counter[int]]]) -> int:
+        """Return the wrong rows from the first time that an answer names to the last.
+
+        An answer at a time without a report is wrong, even if it has no rows.
+        """
+        expected = {t: rows for t, rows in reports if min(self.named) <= t <= max(self.named)}
+        self.met = self.met or not expected.keys().isdisjoint(self.named)
+        wrong = 0
+        left = dict(expected)
+        for t, rows in zip(self.named, self._said, strict=True):
+            due = left.pop(t, None)
+            wrong += max(rows.total(), 1) if due is None else _apart(due, rows)
+        return wrong + sum(rows.total() for rows in left.values())
 
     def _place(self, reports: Sequence[Counter[int]]) -> int:
         """Return the place of the first answer among the reports: where most are equal, those with rows above all."""
@@ -133,12 +189,6 @@ class EngineOutput:
 
         slack = max(len(left) - len(right), 0) + _APART
         return max(range(-_APART, slack + 1), key=worth)
-
-    def _numbered(self, rows: Counter[RowText]) -> Counter[int]:
-        found: Counter[int] = Counter()
-        for row, count in rows.items():
-            found[self._values.number(row)] += count
-        return found
 
 
 def _apart(one: Counter[int], other: Counter[int]) -> int:

@@ -1,7 +1,11 @@
-"""Compare two answers as bags of rows (A12).
+"""Compare two answers as bags of rows (A12), by one of three policies.
 
-Integers, decimals, booleans and dates are equal by value, within one datatype; doubles and floats within 4 units in the
-last place of their own precision; every other term by identity; blank nodes up to a bijection of the whole answer.
+`exact`: integers, decimals, booleans and dates are equal by value, within one datatype; doubles and floats within 4
+units in the last place of their own precision; every other term by identity; blank nodes up to a bijection of the whole
+answer. `value`: numbers of different datatypes are equal too, if their values are: of integers and decimals exactly,
+otherwise within the tolerance of the less precise of the two. `double`: the lexical form of every number is read as a
+double, whatever its datatype, and doubles are compared; CSRBench's oracle does so. Only literals of numeric datatypes
+are numbers: the string "1" is never equal to the integer 1.
 
 Quotients of decimals (and AVG) are the one inexact place of exact numbers: pyoxigraph cuts 10/3 after 18 fraction
 digits, rdflib rounds to 28 significant ones, and others round at 18. So two decimals are also equal if they differ by
@@ -16,6 +20,8 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
+from typing import assert_never
 
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import BlankNode, Literal, Term
@@ -28,6 +34,19 @@ ULPS = 4
 QUOTIENT_DIGITS = 18
 _TOLERANT = {Kind.DECIMAL, Kind.DOUBLE, Kind.FLOAT}
 _DIGITS = {Kind.DOUBLE: (53, -1074), Kind.FLOAT: (24, -149)}  # bits of precision, exponent of the least number
+_NUMBERS = {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.FLOAT}
+_PRECISION = (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.FLOAT)  # the most precise first
+
+
+class Comparison(StrEnum):
+    """Policy by which terms of two answers are equal."""
+
+    EXACT = "exact"
+    """Same datatype, equal value within it."""
+    VALUE = "value"
+    """Equal numeric value, whatever the datatypes."""
+    DOUBLE = "double"
+    """Equal as doubles, whatever the datatypes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +72,15 @@ def format_row(row: Row) -> str:
     return " ".join("-" if term is None else term_text(term) for term in row)
 
 
-def compare(expected: Counter[Row], got: Counter[Row]) -> Difference:
+def compare(expected: Counter[Row], got: Counter[Row], by: Comparison = Comparison.EXACT) -> Difference:
     """Return what `got` lacks and has too much."""
-    left, right = _cancel(expected, got)
+    left, right = _cancel(expected, got, by)
     if not left and not right:
         return Difference()
     ground = [row for row in left if not _has_blank(row)], [row for row in right if not _has_blank(row)]
-    missing, extra = _cancel_near(*ground)
+    missing, extra = _cancel_near(*ground, by)
     blank = [row for row in expected.elements() if _has_blank(row)], [row for row in got.elements() if _has_blank(row)]
-    if not _isomorphic(*blank):
+    if not _isomorphic(*blank, by):
         missing += [row for row in left if _has_blank(row)]
         extra += [row for row in right if _has_blank(row)]
     return Difference(Counter(missing), Counter(extra))
@@ -109,32 +128,32 @@ def _key(report: Report) -> tuple[Instant, Instant | None, Instant | None, int |
     return report.t, report.open, report.close, report.seq
 
 
-def _cancel(expected: Counter[Row], got: Counter[Row]) -> tuple[list[Row], list[Row]]:
+def _cancel(expected: Counter[Row], got: Counter[Row], by: Comparison) -> tuple[list[Row], list[Row]]:
     """Return the rows left of each side when equal values have cancelled out, blank nodes by label."""
     left: dict[Hashable, list[Row]] = {}
     rest = []
     for row in expected.elements():
-        left.setdefault(row_value(row), []).append(row)
+        left.setdefault(row_value(row, by), []).append(row)
     for row in got.elements():
-        if same := left.get(row_value(row)):
+        if same := left.get(row_value(row, by)):
             same.pop()
         else:
             rest.append(row)
     return [row for rows in left.values() for row in rows], rest
 
 
-def _cancel_near(left: Sequence[Row], right: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def _cancel_near(left: Sequence[Row], right: Sequence[Row], by: Comparison) -> tuple[list[Row], list[Row]]:
     """Return the rows left when rows within the tolerances have cancelled out, each with the first that fits.
 
     Only rows that are equal in all terms without a tolerance are put side by side: there may be many rows.
     """
     rest: dict[Hashable, list[Row]] = {}
     for row in right:
-        rest.setdefault(but_for_tolerance(row), []).append(row)
+        rest.setdefault(but_for_tolerance(row, by), []).append(row)
     missing = []
     for row in left:
-        near = rest.get(but_for_tolerance(row), [])
-        place = next((place for place, other in enumerate(near) if rows_equal(row, other)), None)
+        near = rest.get(but_for_tolerance(row, by), [])
+        place = next((place for place, other in enumerate(near) if rows_equal(row, other, by)), None)
         if place is None:
             missing.append(row)
         else:
@@ -142,34 +161,60 @@ def _cancel_near(left: Sequence[Row], right: Sequence[Row]) -> tuple[list[Row], 
     return missing, [row for rows in rest.values() for row in rows]
 
 
-def but_for_tolerance(row: Row) -> Hashable:
+def but_for_tolerance(row: Row, by: Comparison = Comparison.EXACT) -> Hashable:
     """Return what must be equal for two rows to be equal within the tolerances."""
-    return tuple(
-        term.datatype if isinstance(term, Literal) and kind_of(term) in _TOLERANT else _value(term) for term in row
-    )
+    return tuple(_rough(term, by) for term in row)
 
 
-def rows_equal(left: Row, right: Row) -> bool:
+def _rough(term: Term | None, by: Comparison) -> Hashable:
+    if not isinstance(term, Literal):
+        return term
+    kind = kind_of(term)
+    if by is not Comparison.EXACT and kind in _NUMBERS:
+        return _NUMBER
+    return term.datatype if kind in _TOLERANT else _value(term, by)
+
+
+_NUMBER = "number"
+"""Key of all datatypes of numbers, where they are not told apart."""
+
+
+def rows_equal(left: Row, right: Row, by: Comparison = Comparison.EXACT) -> bool:
     """Tell whether two rows are equal within the tolerances."""
-    return len(left) == len(right) and all(terms_equal(a, b) for a, b in zip(left, right, strict=True))
+    return len(left) == len(right) and all(terms_equal(a, b, by) for a, b in zip(left, right, strict=True))
 
 
-def terms_equal(left: Term | None, right: Term | None) -> bool:
-    """Tell whether two terms are equal by the rule of A12.
+def terms_equal(left: Term | None, right: Term | None, by: Comparison = Comparison.EXACT) -> bool:
+    """Tell whether two terms are equal by a policy.
 
-    >>> from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
+    >>> from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
     >>> terms_equal(Literal("2.50", XSD_DECIMAL), Literal("2.5", XSD_DECIMAL))
     True
     >>> terms_equal(Literal("2", XSD_DECIMAL), Literal("2", XSD_INTEGER))
     False
+    >>> terms_equal(Literal("2.0", XSD_DOUBLE), Literal("2", XSD_INTEGER), Comparison.VALUE)
+    True
     """
-    if left == right or _value(left) == _value(right):
+    if left == right or _value(left, by) == _value(right, by):
         return True
-    if not isinstance(left, Literal) or not isinstance(right, Literal) or left.datatype != right.datatype:
+    if not isinstance(left, Literal) or not isinstance(right, Literal):
         return False
-    kind = kind_of(left)
-    if kind is not kind_of(right):
+    one, other = kind_of(left), kind_of(right)
+    if one not in _NUMBERS or other not in _NUMBERS:
         return False
+    match by:
+        case Comparison.EXACT:
+            return left.datatype == right.datatype and _same_number(left, right, one)
+        case Comparison.VALUE:
+            return _same_number(left, right, max(one, other, key=_PRECISION.index))
+        case Comparison.DOUBLE:
+            return _near(float(left.lexical), float(right.lexical), Kind.DOUBLE)
+        case _:
+            assert_never(by)
+
+
+def _same_number(left: Literal, right: Literal, kind: Kind) -> bool:
+    """Tell whether two numbers are equal within the tolerance of a kind; both are read as that kind."""
     if kind is Kind.DECIMAL:
         return _same_quotient(Decimal(left.lexical), Decimal(right.lexical))
     if kind in _DIGITS:
@@ -190,26 +235,32 @@ def _near(left: float | None, right: float | None, kind: Kind) -> bool:
     return abs(left - right) <= ULPS * 2.0 ** max(exponent, least)
 
 
-def row_value(row: Row) -> Hashable:
+def row_value(row: Row, by: Comparison = Comparison.EXACT) -> Hashable:
     """Return what must be equal for two rows to be exactly equal, blank nodes by label."""
-    return tuple(_value(term) for term in row)
+    return tuple(_value(term, by) for term in row)
 
 
-def _value(term: Term | None) -> Hashable:
+def _value(term: Term | None, by: Comparison) -> Hashable:
     """Return what must be equal for two terms to be exactly equal: datatype and value, or the term itself."""
     if not isinstance(term, Literal):
         return term
     kind = kind_of(term)
-    if kind in (Kind.INTEGER, Kind.DECIMAL):
-        return term.datatype, Decimal(term.lexical)
-    if kind in _DIGITS:
-        number = double_of(term.lexical, kind)
-        return term.datatype, "NaN" if number is None or math.isnan(number) else number
+    if kind in _NUMBERS:
+        return _number(term, kind, by)
     if kind is Kind.BOOLEAN:
         return term.datatype, term.lexical in ("true", "1")
     if kind in (Kind.DATETIME, Kind.DATE, Kind.TIME):
         return term.datatype, _moment(term.lexical)
     return term
+
+
+def _number(term: Literal, kind: Kind, by: Comparison) -> Hashable:
+    datatype = term.datatype if by is Comparison.EXACT else _NUMBER
+    if kind not in _DIGITS and by is not Comparison.DOUBLE:
+        return datatype, Decimal(term.lexical)
+    number = float(term.lexical) if by is Comparison.DOUBLE else double_of(term.lexical, kind)
+    # The hash of a float and of a decimal of the same value are one, and so are the numbers.
+    return datatype, "NaN" if number is None or math.isnan(number) else number
 
 
 _MOMENT = re.compile(r"(?:(-?\d+)-(\d\d)-(\d\d))?T?(?:(\d\d):(\d\d):(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:\d\d)?")
@@ -239,7 +290,7 @@ def _has_blank(row: Row) -> bool:
     return any(isinstance(term, BlankNode) for term in row)
 
 
-def _isomorphic(left: Sequence[Row], right: Sequence[Row]) -> bool:
+def _isomorphic(left: Sequence[Row], right: Sequence[Row], by: Comparison) -> bool:
     """Tell whether one renaming of blank nodes makes the rows equal, trying row by row and stepping back."""
     if len(left) != len(right):
         return False
@@ -248,7 +299,7 @@ def _isomorphic(left: Sequence[Row], right: Sequence[Row]) -> bool:
         if place == len(left):
             return True
         for other in dict.fromkeys(free):
-            renamed = _rename(left[place], other, names)
+            renamed = _rename(left[place], other, names, by)
             if renamed is not None:
                 rest = list(free)
                 rest.remove(other)
@@ -259,13 +310,15 @@ def _isomorphic(left: Sequence[Row], right: Sequence[Row]) -> bool:
     return extend(0, tuple(right), {})
 
 
-def _rename(row: Row, other: Row, names: dict[BlankNode, BlankNode]) -> dict[BlankNode, BlankNode] | None:
+def _rename(
+    row: Row, other: Row, names: dict[BlankNode, BlankNode], by: Comparison
+) -> dict[BlankNode, BlankNode] | None:
     """Return the renaming that makes `row` into `other`, None if there is none."""
     renamed = dict(names)
     for term, image in zip(row, other, strict=True):
         if isinstance(term, BlankNode) and isinstance(image, BlankNode):
             if renamed.setdefault(term, image) != image:
                 return None
-        elif not terms_equal(term, image):
+        elif not terms_equal(term, image, by):
             return None
     return renamed if len(set(renamed.values())) == len(renamed) else None

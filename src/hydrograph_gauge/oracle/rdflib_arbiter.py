@@ -16,7 +16,7 @@ from hydrograph.algebra.queries import ContinuousQuery
 from hydrograph.errors import RunError
 from hydrograph.rdf.terms import BlankNode, Iri, Literal, Term
 from hydrograph.rdf.vocab import XSD_BOOLEAN, XSD_STRING
-from hydrograph_gauge.oracle.compare import compare, compare_reports
+from hydrograph_gauge.oracle.compare import Comparison, compare, compare_reports
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Answer, Dataset, Row, StaticData
 from hydrograph_gauge.oracle.evaluate import Report, Streams, evaluate_reports
 
@@ -50,13 +50,15 @@ def arbitrate(
     return ArbiterVerdict.UNDECIDED if compare_reports(first, second) else ArbiterVerdict.ENGINE_ERROR
 
 
-def decide(first: Counter[Row], second: Counter[Row], got: Counter[Row]) -> ArbiterVerdict:
+def decide(
+    first: Counter[Row], second: Counter[Row], got: Counter[Row], by: Comparison = Comparison.EXACT
+) -> ArbiterVerdict:
     """Return who is right about one report, given what pyoxigraph, rdflib and the engine say."""
-    if not compare(first, got):
+    if not compare(first, got, by):
         return ArbiterVerdict.AGREED
-    if not compare(second, got):
+    if not compare(second, got, by):
         return ArbiterVerdict.ORACLE_ERROR
-    return ArbiterVerdict.UNDECIDED if compare(first, second) else ArbiterVerdict.ENGINE_ERROR
+    return ArbiterVerdict.UNDECIDED if compare(first, second, by) else ArbiterVerdict.ENGINE_ERROR
 
 
 @lru_cache(maxsize=2_000)

@@ -40,7 +40,7 @@ class FaultyEngine(IncrementalOxigraph):
             self.hoard.append(os.urandom(8 << 20))
         if self.fault == "drop" and self.elements % 5 == 0:
             return
-        if self.fault == "shift":
+        if self.fault in ("shift", "shift-unnamed"):
             t -= 400
         yield from self._alter(super().send(stream, t, triples))
         if self.fault == "eager":
@@ -73,7 +73,7 @@ class FaultyEngine(IncrementalOxigraph):
                     rows = tuple({**row, "v": row["v"].replace('.5"', '.0"')} for row in rows)
                 if self.fault == "foreign":
                     rows = ({"stranger": "<urn:x>"},)
-                if self.fault == "unnamed":
+                if self.fault in ("unnamed", "shift-unnamed"):
                     answer = answer.model_copy(update={"t": None})
                 if self.fault == "lazy" and self.windows % 3 == 0:
                     continue

@@ -59,7 +59,7 @@ MOVES = {
     BorderShift(70, 70): FaultKind.SHIFTS,
     BorderShift(-70, -70): FaultKind.SHIFTS,
     BorderShift(-60, 0): FaultKind.EVICTS_LATE,
-    BorderShift(None, 0): FaultKind.EVICTS_LATE,
+    BorderShift(None, 0): FaultKind.NO_EVICTION,
     BorderShift(60, 0): FaultKind.OPENS_LATE,
     BorderShift(0, 50): FaultKind.CLOSES_LATE,
     BorderShift(0, -50): FaultKind.CLOSES_EARLY,

@@ -13,7 +13,8 @@ from hydrograph_gauge.engines.outcome import Outcome, Phase, Verdict
 from hydrograph_gauge.engines.resources import Sample
 from hydrograph_gauge.judge.faults import FaultKind
 from hydrograph_gauge.judge.judge_input import EngineAnswer, ExpectedReport, JudgeInput, due_at_close, due_at_trigger
-from hydrograph_gauge.judge.judge_query import judge_query, pair_answers
+from hydrograph_gauge.judge.judge_query import judge_query
+from hydrograph_gauge.judge.pairing import pair_answers
 from hydrograph_gauge.player import Handed
 from hydrograph_gauge.run_records import Key, RowText
 
@@ -39,7 +40,7 @@ def said(at: float, texts: str, t: int | None = None) -> EngineAnswer:
 def pictured(due: Sequence[ExpectedReport], answers: Sequence[EngineAnswer]) -> str:
     return " ".join(
         f"{'' if d is None else d.t // 1000}={'' if s is None else ''.join(sorted(str(r[0])[1] for r in s.rows))}"
-        for d, s in pair_answers(due, answers)
+        for d, s in pair_answers(due, answers).pairs
     )
 
 

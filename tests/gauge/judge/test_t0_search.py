@@ -55,7 +55,7 @@ def outcomes(folder: Path) -> dict[str, OutcomeRecord]:
 
 
 def test_an_engine_whose_windows_lie_400_ms_later_is_right_for_that_t0(tmp_path: Path) -> None:
-    run_experiment(experiment(tmp_path, "shift", '"search"'), tmp_path / "run")
+    run_experiment(experiment(tmp_path, "shift-unnamed", '"search"'), tmp_path / "run")
     found = outcomes(tmp_path / "run")["all"]
     # Its windows begin 400 ms behind those of 500 ms; it answers the one that holds the first elements too.
     assert (found.t0, found.verdict, found.missing, found.extra, found.recall) == (-100, "ok", 0, 0, 1)
@@ -68,6 +68,14 @@ def test_an_engine_whose_windows_lie_400_ms_later_is_right_for_that_t0(tmp_path:
     assert ("all", 1, -100, 0) in [row[3:7] for row in table.rows]  # type: ignore[union-attr]
     rejudge_run(tmp_path / "run", tmp_path / "again")
     assert outcomes(tmp_path / "again")["all"].t0 == -100
+
+
+def test_an_engine_that_names_its_times_is_judged_by_them(tmp_path: Path) -> None:
+    """The same windows, but each is called by another time: no t0 makes it right."""
+    run_experiment(experiment(tmp_path, "shift", '"search"'), tmp_path / "run")
+    found = outcomes(tmp_path / "run")["all"]
+    assert (found.t0, found.verdict) == (0, "wrong")
+    assert found.faults == ("shifts windows by 301 to 400 ms, to later times",)
 
 
 def test_an_engine_that_loses_elements_is_right_for_no_t0(tmp_path: Path) -> None:
@@ -121,11 +129,30 @@ def bag(texts: str) -> Counter[RowText]:
 )
 def test_answers_are_compared_as_a_contiguous_part(said: list[str], wrong: int) -> None:
     due = [bag(texts) for texts in ("", "ab", "cd", "ef", "g")]
-    assert EngineOutput(map(bag, said), eager=False).wrong(due) == wrong
+    assert EngineOutput([(None, bag(texts)) for texts in said], eager=False).wrong(enumerate(due)) == wrong
+
+
+def test_answers_that_name_a_time_are_compared_with_the_report_of_that_time() -> None:
+    due = [(t, bag(texts)) for t, texts in ((10, "ab"), (20, "cd"), (30, "ef"))]
+    named = EngineOutput([(20, bag("cd")), (30, bag("ef"))], eager=False)
+    assert (named.wrong(due), named.met) == (0, True)
+    moved = EngineOutput([(10, bag("cd")), (20, bag("ef"))], eager=False)
+    assert moved.wrong(due) == 8
+    elsewhere = EngineOutput([(7, bag("cd")), (8, bag(""))], eager=False)
+    assert (elsewhere.wrong(due), elsewhere.met) == (3, False)
+    elsewhere.forget_times()
+    assert elsewhere.wrong(due) == 2
+
+
+def test_times_that_answers_name_are_tried_as_closes_of_windows() -> None:
+    query = parse(TEXT.format(width="10s", slide="10s"))
+    times = {STREAM: range(0, 34_000, 1_000)}
+    assert 2_345 in list_t0_candidates(query, RSPQL, times, [22_345, 32_345]).times  # type: ignore[arg-type]
+    assert 2_345 not in list_t0_candidates(query, RSPQL, times).times  # type: ignore[arg-type]
 
 
 def test_rows_of_eager_engines_are_compared_without_their_executions() -> None:
-    assert EngineOutput([bag("a"), bag("b"), bag("c")], eager=True).wrong([bag("ab"), bag("d")]) == 2
+    assert EngineOutput([(None, bag(text)) for text in "abc"], eager=True).wrong([(1, bag("ab")), (2, bag("d"))]) == 2
 
 
 def test_of_too_many_candidates_those_around_the_best_are_tried() -> None:
@@ -150,6 +177,9 @@ def test_reports_around_the_answers_are_left_out_and_counted() -> None:
         JudgeInput(key=key, due=due, said=[EngineAnswer(1, bag("b"), 7), EngineAnswer(2, bag("c"), 8)], t0=0)
     ).outcome
     assert (found.verdict, found.windows, found.recall) == ("ok", 2, 1.0)
-    assert found.notes == ("2 reports before the first answer or after the last are not required",)
+    assert found.notes == (
+        "2 reports before the first answer or after the last are not required",
+        "no t0 makes a report due at a time that the engine names; its answers are judged in their order",
+    )
     silent = judge_query(JudgeInput(key=key, due=due, said=[], t0=0)).outcome
     assert (silent.verdict, silent.missing) == ("wrong", 4)

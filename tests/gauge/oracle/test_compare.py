@@ -20,7 +20,7 @@ from hydrograph.rdf.vocab import (
     XSD_INTEGER,
     XSD_TIME,
 )
-from hydrograph_gauge.oracle.compare import compare, compare_reports, terms_equal
+from hydrograph_gauge.oracle.compare import Comparison, compare, compare_reports, terms_equal
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.oracle.evaluate import Report
 
@@ -149,3 +149,44 @@ def test_an_answer_equals_itself_in_any_order_and_renamed(rows: list[Row], names
         tuple(BlankNode(renaming[term.label]) if isinstance(term, BlankNode) else term for term in row) for row in rows
     ]
     assert not compare(Counter(rows), Counter(reversed(renamed)))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "by_value", "as_doubles"),
+    [
+        (Literal("43", XSD_INTEGER), Literal("43.0", XSD_DOUBLE), True, True),
+        (Literal("43", XSD_INTEGER), Literal("43.00", XSD_DECIMAL), True, True),
+        (Literal("43", XSD_INTEGER), Literal("43.1", XSD_DOUBLE), False, False),
+        (Literal("0.1", XSD_DECIMAL), Literal("0.1", XSD_DOUBLE), True, True),
+        # Equal within the precision of a float; as doubles the texts count, whatever their datatypes.
+        (Literal("0.1", XSD_FLOAT), Literal("0.1", XSD_DOUBLE), True, True),
+        (Literal("0.1", XSD_FLOAT), Literal("0.10000000149011612", XSD_DOUBLE), True, False),
+        # Decimals are exact by value, and equal as the same double.
+        (Literal("0.12345678901234567", XSD_DECIMAL), Literal("0.12345678901234568", XSD_DECIMAL), False, True),
+        (Literal("9007199254740993", XSD_INTEGER), Literal("9007199254740992", XSD_INTEGER), False, True),
+        (Literal("INF", XSD_FLOAT), Literal("INF", XSD_DOUBLE), True, True),
+        (Literal("NaN", XSD_FLOAT), Literal("NaN", XSD_DOUBLE), True, True),
+        # No number: a string, a boolean, a malformed lexical form.
+        (Literal("43"), Literal("43", XSD_INTEGER), False, False),
+        (Literal("1", XSD_BOOLEAN), Literal("1", XSD_INTEGER), False, False),
+        (Literal("x", XSD_DOUBLE), Literal("x", XSD_FLOAT), False, False),
+    ],
+)
+def test_numbers_of_two_datatypes_by_each_policy(
+    left: Literal, right: Literal, by_value: bool, as_doubles: bool
+) -> None:
+    for by, equal in ((Comparison.VALUE, by_value), (Comparison.DOUBLE, as_doubles)):
+        assert terms_equal(left, right, by) is terms_equal(right, left, by) is equal
+        assert (not compare(bag(left), bag(right), by)) is equal
+        rows = Counter({(Iri("urn:x"), left): 2}), Counter({(Iri("urn:x"), right): 1})
+        assert compare(*rows, by).missing.total() == (1 if equal else 2)
+    assert not terms_equal(left, right, Comparison.EXACT)
+
+
+@given(
+    st.sampled_from([XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT]), st.integers(-999, 999), st.integers(-999, 999)
+)
+def test_lenient_policies_never_part_what_the_exact_one_joins(datatype: str, one: int, other: int) -> None:
+    left, right = Literal(str(one), datatype), Literal(str(other), datatype)
+    for by in Comparison:
+        assert terms_equal(left, right, by) is (one == other)
