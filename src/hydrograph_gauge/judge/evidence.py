@@ -127,6 +127,10 @@ class Evidence:
         grids = [windowed.grid for windowed in self._placed if windowed.grid is not None]
         return min((max(grid.open(grid.active(t)), grid.t0) for grid in grids), default=t)
 
+    def is_whole(self, t: Instant) -> bool:
+        """Tell whether the first window has closed at `t`: earlier ones begin with the stream."""
+        return all(windowed.grid is None or t >= windowed.grid.first_close for windowed in self._placed)
+
     def seen(self, t: Instant, moved: int, seq: int | None = None) -> list[tuple[int, Element]]:
         """Return the visible elements when an element arrives at `t`, if windows begin `moved` milliseconds later."""
         found: list[tuple[int, Element]] = []

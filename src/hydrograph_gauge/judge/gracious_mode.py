@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TypeVar
 
 from hydrograph.temporal import Duration, Instant, Interval
@@ -82,6 +83,9 @@ AnswerOver = Callable[[Interval], Counter[Row]]
 _ROUNDS = 4
 """How often start and end are moved in turn."""
 
+_NEAREST = 10
+"""Places of each border that are tried together, where neither helps alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecoveredBorders:
@@ -140,6 +144,8 @@ class _BorderSearch:
             best = self._better(best, [self._climb(best, self._ends, _with_end)])
             if best.fit == before and best.fit < 1:
                 best = self._better(best, self._shifted(best))
+            if best.fit == before and best.fit < 1:
+                best = self._better(best, self._around(best))
             if best.fit in (1, before) or not self._may_ask():
                 break
         return best if best.fit > first.fit else first
@@ -175,6 +181,19 @@ class _BorderSearch:
             last = max((end for end in self._ends if end <= start + width), default=start + width)
             if last > start:
                 yield (there := self._at(Interval(start, last)))
+                if there.fit == 1:
+                    return
+
+    def _around(self, best: RecoveredBorders) -> Iterator[RecoveredBorders]:
+        """Yield windows with both borders among the nearest: an aggregate needs both of them at once."""
+        window = best.window
+        starts = sorted(self._starts, key=lambda place: abs(place - window.start))[:_NEAREST]
+        ends = sorted(self._ends, key=lambda place: abs(place - window.end))[:_NEAREST]
+        for start, end in product(starts, ends):
+            if not self._may_ask():
+                return
+            if start < end:
+                yield (there := self._at(Interval(start, end)))
                 if there.fit == 1:
                     return
 

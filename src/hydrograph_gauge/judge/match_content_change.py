@@ -266,6 +266,10 @@ def _find_retention(evidence: Evidence, found: RowMatch) -> Fault | None:
     budget = evidence.cost + _SEARCH_BUDGET
     claims = list(_claims(found.extra[:_EXPLAINED], found.missing[:_EXPLAINED], found.by))
     first = claims[0]
+    # Rows that came must be made by what stays, too; windows that t0 cuts off have another length.
+    hits = [(due, row) for due, row, _ in found.hits if evidence.is_whole(due.t)]
+    step = max(1, len(hits) // _EXPLAINED)
+    claims += [Claim(due.t, due.seq, _terms(row), extra=True, by=found.by) for due, row in hits[::step]]
     opens = evidence.opens(first.t)
     before = [t - opens for t in reversed(evidence.times(opens - evidence.width, opens))]
     behind = [t + 1 - opens for t in evidence.times(opens, first.t + 1)]
@@ -280,7 +284,8 @@ def _find_retention(evidence: Evidence, found: RowMatch) -> Fault | None:
         if explained == len(claims):
             long = moved < 0
             kind = FaultKind.EVICTS_LATE if long else FaultKind.OPENS_LATE
-            return Fault(kind, f"elements stay {abs(moved)} ms too {'long' if long else 'short'}", BorderShift(moved))
+            how = f"elements stay at least {abs(moved)} ms too {'long' if long else 'short'}"
+            return Fault(kind, how, BorderShift(moved))
     return None
 
 

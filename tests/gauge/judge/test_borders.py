@@ -73,9 +73,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "moved", "kind"), CASES, ids=str)
-def test_moved_borders_are_found_again(name: str, moved: BorderShift, kind: FaultKind) -> None:
-    query = asked(name)
+def moved_trial(query: ContinuousQuery, moved: BorderShift) -> JudgeInput:
+    """Return the answers of an engine whose windows have moved borders."""
     evidence = Evidence(query, STREAMS)
     reports = evaluate_reports(query, STREAMS)
     times = [None, *(report.t for report in reports)]
@@ -83,10 +82,31 @@ def test_moved_borders_are_found_again(name: str, moved: BorderShift, kind: Faul
         EngineAnswer(0.0, texts_of(evidence.answer(report.t, before, moved)), report.t)
         for before, report in zip(times, reports, strict=False)
     ]
-    trial = JudgeInput(
-        key=Key(test="t", engine="e", query="q"), due=[expected_report(report) for report in reports], said=answers
-    )
-    found = judge_query(trial, lambda: Evidence(query, STREAMS))
+    due = [expected_report(report) for report in reports]
+    return JudgeInput(key=Key(test="t", engine="e", query="q"), due=due, said=answers)
+
+
+@pytest.mark.parametrize("moved", [each for each in MOVES if each.start is not None], ids=str)
+def test_gracious_judging_finds_borders_that_were_moved_either_way(moved: BorderShift) -> None:
+    """Early and late starts, early and late ends: at the borders that were used every answer is right."""
+    query = asked("identity")
+    found = judge_query(moved_trial(query, moved), lambda: Evidence(query, STREAMS), gracious=True)
+    assert found.outcome.verdict == "wrong"
+    assert all(window.precision == window.recall == 1 for window in found.windows)
+    times = sorted(element.t for element in STREAMS[Iri(f"{BASE}s")])
+    assert moved.start is not None
+    for window in found.windows:
+        assert window.open is not None
+        assert window.close is not None
+        due = max(0, window.open + moved.start), window.close + moved.end
+        used = (window.used_open or window.open, window.used_close or window.close)
+        assert [t for t in times if used[0] <= t < used[1]] == [t for t in times if due[0] <= t < due[1]]
+
+
+@pytest.mark.parametrize(("name", "moved", "kind"), CASES, ids=str)
+def test_moved_borders_are_found_again(name: str, moved: BorderShift, kind: FaultKind) -> None:
+    query = asked(name)
+    found = judge_query(moved_trial(query, moved), lambda: Evidence(query, STREAMS))
     assert [fault.kind for fault in found.faults] == [kind], found.outcome.faults
     recovered = found.faults[0].moved
     assert recovered is not None

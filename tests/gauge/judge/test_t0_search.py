@@ -147,8 +147,8 @@ def test_answers_that_name_a_time_are_compared_with_the_report_of_that_time() ->
 def test_times_that_answers_name_are_tried_as_closes_of_windows() -> None:
     query = parse(TEXT.format(width="10s", slide="10s"))
     times = {STREAM: range(0, 34_000, 1_000)}
-    assert 2_345 in list_t0_candidates(query, RSPQL, times, [22_345, 32_345]).times  # type: ignore[arg-type]
-    assert 2_345 not in list_t0_candidates(query, RSPQL, times).times  # type: ignore[arg-type]
+    assert 2_345 in list_t0_candidates(query, RSPQL, times, [22_345, 32_345]).times
+    assert 2_345 not in list_t0_candidates(query, RSPQL, times).times
 
 
 def test_rows_of_eager_engines_are_compared_without_their_executions() -> None:

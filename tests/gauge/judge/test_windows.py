@@ -14,7 +14,7 @@ from hydrograph.rdf.terms import Literal
 from hydrograph.rdf.vocab import XSD_DOUBLE, XSD_INTEGER
 from hydrograph.temporal import Instant, Interval
 from hydrograph_gauge.engines.outcome import AnswerBlock
-from hydrograph_gauge.judge.gracious_mode import recover_borders
+from hydrograph_gauge.judge.gracious_mode import AnswerOver, recover_borders
 from hydrograph_gauge.judge.row_compare import score_rows
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.oracle.evaluate import Report
@@ -106,3 +106,69 @@ def test_an_answer_of_other_rows_keeps_the_borders_that_were_expected() -> None:
     found = recover_borders(Interval(0, 5000), TIMES, rows("x"), content)
     assert found.window == Interval(0, 5000)
     assert found.score.hits == 0
+
+
+WINDOW = Interval(3000, 7000)
+MOVED = {
+    "early start: stale content": Interval(1031, 7000),
+    "late start": Interval(4031, 7000),
+    "early end: the newest content is missing": Interval(3000, 5032),
+    "late end": Interval(3000, 9032),
+    "both earlier": Interval(1031, 5032),
+    "both later": Interval(5031, 9032),
+    "wider": Interval(1031, 9032),
+    "narrower": Interval(4031, 5032),
+}
+
+
+def pairs(window: Interval) -> Counter[Row]:
+    """A join: each element with each."""
+    times = [str(time) for time in TIMES if time in window]
+    return Counter((Literal(one), Literal(other)) for one in times for other in times)
+
+
+def count(window: Interval) -> Counter[Row]:
+    """An aggregate, whose one row is right for few borders only."""
+    return Counter([(Literal(" ".join(str(time) for time in TIMES if time in window)),)])
+
+
+@pytest.mark.parametrize("moved", MOVED.values(), ids=MOVED)
+@pytest.mark.parametrize("answer", [content, pairs], ids=["rows", "join"])
+def test_borders_are_recovered_in_both_directions(moved: Interval, answer: AnswerOver) -> None:
+    found = recover_borders(WINDOW, TIMES, answer(moved), answer)
+    assert (found.window, found.score.right) == (moved, True)
+
+
+@pytest.mark.parametrize("moved", [*MOVED.values(), Interval(1000, 5000), Interval(5000, 9000)], ids=str)
+def test_borders_of_an_aggregate_are_recovered(moved: Interval) -> None:
+    found = recover_borders(WINDOW, TIMES, count(moved), count)
+    assert found.score.right
+    assert [time for time in TIMES if time in found.window] == [time for time in TIMES if time in moved]
+
+
+def test_the_search_for_borders_asks_only_as_long_as_it_may() -> None:
+    asked: list[Interval] = []
+
+    def answer(window: Interval) -> Counter[Row]:
+        asked.append(window)
+        return content(window)
+
+    times = range(0, 100_000, 10)
+    window, used = Interval(40_000, 60_000), Interval(38_000, 58_001)
+    seen = rows(str(time) for time in times if time in used)
+    stopped = recover_borders(window, times, seen, answer, lambda: len(asked) < 50)
+    assert len(asked) <= 50
+    assert stopped.window == window or stopped.score.hits > 0
+    assert len(set(asked)) == len(asked)
+
+
+def test_of_borders_that_fit_as_well_the_nearest_to_those_due_are_taken() -> None:
+    """Elements at 5031 and 6031 make no row, so that the window may have ended before or after them."""
+
+    def some(window: Interval) -> Counter[Row]:
+        return Counter(
+            {row: n for row, n in content(window).items() if row[0] not in (Literal("5031"), Literal("6031"))}
+        )
+
+    found = recover_borders(WINDOW, TIMES, some(Interval(1031, 4500)), some)
+    assert found.window == Interval(1031, 7000)

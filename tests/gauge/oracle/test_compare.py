@@ -178,8 +178,9 @@ def test_numbers_of_two_datatypes_by_each_policy(
     for by, equal in ((Comparison.VALUE, by_value), (Comparison.DOUBLE, as_doubles)):
         assert terms_equal(left, right, by) is terms_equal(right, left, by) is equal
         assert (not compare(bag(left), bag(right), by)) is equal
-        rows = Counter({(Iri("urn:x"), left): 2}), Counter({(Iri("urn:x"), right): 1})
-        assert compare(*rows, by).missing.total() == (1 if equal else 2)
+        twice: Counter[Row] = Counter({(Iri("urn:x"), left): 2})
+        once: Counter[Row] = Counter({(Iri("urn:x"), right): 1})
+        assert compare(twice, once, by).missing.total() == (1 if equal else 2)
     assert not terms_equal(left, right, Comparison.EXACT)
 
 
