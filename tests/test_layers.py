@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,8 @@ def problems(module: str, imported: Import) -> Iterator[str]:
             yield "import it inside a function or under TYPE_CHECKING"
     if within(module, PURE) and top in IMPURE:
         yield f"{', '.join(PURE)} must not touch files, threads, clocks or connections"
+    if top == "tests":
+        yield "the product must not import its tests"
     if module.split(".")[0] == "hydrograph" and top == "hydrograph_gauge":
         yield "the engine must not import the gauge"
     internal = top == "hydrograph" and imported.name.count(".") > 1
@@ -185,6 +188,20 @@ def test_every_listed_internal_is_used_by_the_gauge() -> None:
     assert unused == []
 
 
+def test_no_modules_import_each_other() -> None:
+    graph: dict[str, set[str]] = {}
+    files = {
+        ".".join(file.relative_to(SOURCE).with_suffix("").parts): file
+        for package in ("hydrograph", "hydrograph_gauge")
+        for file in (SOURCE / package).rglob("*.py")
+        if file.name != "__init__.py"  # a package imports its modules, and they do not import it
+    }
+    for module, file in files.items():
+        names = [each.name for each in imports(ast.parse(file.read_text("utf-8")), module) if not each.late]
+        graph[module] = {found for name in names for found in (name, name.rpartition(".")[0]) if found in files}
+    tuple(TopologicalSorter(graph).static_order())  # raises CycleError, which lists the modules
+
+
 @pytest.mark.parametrize("module", ["hydrograph", "hydrograph.cli.main", "hydrograph_gauge.cli"])
 def test_importing_needs_no_pyspark(module: str) -> None:
     program = f"import sys, {module}; sys.exit(f'{module} imports pyspark' if 'pyspark' in sys.modules else 0)"
@@ -209,6 +226,7 @@ def test_importing_needs_no_pyspark(module: str) -> None:
         ("hydrograph/live/step/step.py", "from hydrograph.live.evaluate import choose", "evaluate is above step"),
         ("hydrograph/live/helpers.py", "", "helpers is not a layer"),
         ("hydrograph/api.py", "import hydrograph_gauge", "must not import the gauge"),
+        ("hydrograph_gauge/judge/x.py", "from tests.support import waiting", "must not import its tests"),
         ("hydrograph_gauge/engines/live.py", "from hydrograph.optimizer import RULES", "not in the list"),
         ("hydrograph_gauge/oracle/evaluate.py", "import hydrograph.api", "the oracle must not share"),
         ("hydrograph_gauge/worlds/world.py", "from hydrograph_gauge.judge import pairing", "judge is above worlds"),

@@ -26,8 +26,7 @@ from hydrograph.live.driver.batch_loop import UnitCallback
 from hydrograph.live.query import LiveQuery
 from hydrograph.live.settings import Driver, ProgressTracking, Settings
 from hydrograph.live.sources.push import LiveStream
-from hydrograph.live.step.records import ResultUnit
-from hydrograph.live.step.watermark import Lateness
+from hydrograph.live.step.records import Lateness, ResultUnit
 from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement import PlacementChoice

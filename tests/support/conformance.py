@@ -24,13 +24,12 @@ from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.session import spark_session
 from hydrograph_gauge.functional.w3c import Data, Engine
 from hydrograph_gauge.functional.w3c_answers import difference, read_answer
-from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
+from hydrograph_gauge.functional.w3c_manifest import SOURCE, Entry, Kind, find_manifest, read_tests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MANIFEST = Path("sparql11") / "manifest-sparql11-query.ttl"
-SOURCE = "https://github.com/w3c/rdf-tests"
+
 _SHOWN = 1_500
 _FEW = 25
 
@@ -55,14 +54,6 @@ def expected_failures() -> dict[str, str]:
     text = Path(__file__).with_name("expected_failures.toml").read_text("utf-8")
     table: dict[str, str] = tomllib.loads(text).get("evaluation", {})
     return table
-
-
-def find_manifest(root: Path) -> Path:
-    """Return the manifest of the query tests below `root`, or below its folder `sparql`."""
-    for folder in (root, root / "sparql"):
-        if (folder / MANIFEST).is_file():
-            return folder / MANIFEST
-    raise UsageError(f"{root}: no {MANIFEST}; clone {SOURCE} and give the path of its folder sparql")
 
 
 def check_syntax(test: Entry) -> str:

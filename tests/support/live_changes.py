@@ -12,9 +12,8 @@ from hydrograph.live.driver.batch_loop import BatchLoop
 from hydrograph.live.driver.query_registry import RegisteredQuery
 from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.results.exactly_once_sink import read_units
-from hydrograph.live.step.records import InputBatch, QuerySpec, QueryVersion, partition_of
+from hydrograph.live.step.records import InputBatch, Lateness, QuerySpec, QueryVersion, partition_of
 from hydrograph.live.step.step import Stepper
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import plan

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from hydrograph.live.evaluate.choose import EvaluationChoice
-from hydrograph.live.step.records import InputBatch, QueryRecord, QuerySpec, partition_of
+from hydrograph.live.step.records import InputBatch, Lateness, QueryRecord, QuerySpec, partition_of
 from hydrograph.live.step.step import Stepper
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark

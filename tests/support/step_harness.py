@@ -12,6 +12,7 @@ from hydrograph.live.evaluate.choose import EvaluationChoice
 from hydrograph.live.step.records import (
     BatchOutcome,
     InputBatch,
+    Lateness,
     Partition,
     QueryRecord,
     QuerySpec,
@@ -20,7 +21,6 @@ from hydrograph.live.step.records import (
 )
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import Stepper
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hydrograph.live.step.watermark import Lateness
+from hydrograph.live.step.records import Lateness
 from hydrograph.runtime.placement import PlacementChoice
 
 if TYPE_CHECKING:

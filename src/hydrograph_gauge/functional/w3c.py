@@ -26,10 +26,9 @@ from hydrograph.temporal import Instant
 from hydrograph.windows.profile import RSPQL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.functional.w3c_answers import QueryResult, read_answer
-from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
+from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, find_manifest, read_tests
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Row, StaticData
 from hydrograph_gauge.oracle.window_store import term_of
-from tests.support.conformance import find_manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,10 @@ from urllib.parse import unquote, urlparse
 
 import pyoxigraph as ox
 
-from hydrograph.errors import DataError
+from hydrograph.errors import DataError, UsageError
+
+MANIFEST = Path("sparql11") / "manifest-sparql11-query.ttl"
+SOURCE = "https://github.com/w3c/rdf-tests"
 
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
@@ -129,3 +132,11 @@ def _path(term: Node) -> Path:
     if not isinstance(term, ox.NamedNode) or not term.value.startswith("file:"):
         raise DataError(f"expected the IRI of a file beside the manifest, got {term}")
     return Path(unquote(urlparse(term.value).path))
+
+
+def find_manifest(root: Path) -> Path:
+    """Return the manifest of the query tests below `root`, or below its folder `sparql`."""
+    for folder in (root, root / "sparql"):
+        if (folder / MANIFEST).is_file():
+            return folder / MANIFEST
+    raise UsageError(f"{root}: no {MANIFEST}; clone {SOURCE} and give the path of its folder sparql")

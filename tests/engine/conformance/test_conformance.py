@@ -17,13 +17,12 @@ from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
 from hydrograph.runtime.placement import PlacementChoice
 from hydrograph_gauge.functional.w3c import in_window, sort_columns
 from hydrograph_gauge.functional.w3c_answers import QueryResult, difference, read_answer, truth
-from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, read_tests
+from hydrograph_gauge.functional.w3c_manifest import Entry, Kind, find_manifest, read_tests
 from tests.support.conformance import (
     ConformanceResult,
     check_syntax,
     evaluate_all,
     expected_failures,
-    find_manifest,
     main,
     unexpected_results,
 )

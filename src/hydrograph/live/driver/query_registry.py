@@ -19,6 +19,7 @@ from hydrograph.live.sources.inputs import Input, check_streams
 from hydrograph.live.step.records import (
     Decision,
     InputBatch,
+    Lateness,
     Partition,
     QueryRecord,
     QuerySpec,
@@ -27,7 +28,6 @@ from hydrograph.live.step.records import (
 )
 from hydrograph.live.step.state import State
 from hydrograph.live.step.step import ClassifiedInput, Stepper, UnplacedInput
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Plan
 from hydrograph.streams.static_graphs import Given, StaticGraphs, load_graphs

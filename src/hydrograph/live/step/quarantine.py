@@ -19,6 +19,7 @@ from hydrograph.live.step.records import (
     CarriedRows,
     Decision,
     InputBatch,
+    Lateness,
     Partition,
     QueryRecord,
     distinct_elements,
@@ -26,7 +27,6 @@ from hydrograph.live.step.records import (
 )
 from hydrograph.live.step.report_timeline import BEGINNING, Times
 from hydrograph.live.step.state import State, StateRun, split_by_seq
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.streams.schema import encode_events
 from hydrograph.temporal import Instant

@@ -18,11 +18,10 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row
-from hydrograph.temporal import Instant
+from hydrograph.temporal import Duration, Instant
 
 Partition: TypeAlias = str
 """Name of a partition: the IRI of its stream, followed by a space and its number unless that is 0."""
@@ -174,6 +173,18 @@ EMPTY_SNAPSHOT = Snapshot()
 
 LoggedElements: TypeAlias = Mapping[Partition, tuple[tuple[int, int], ...]]
 """Elements by `seq`, which is unique in a stream, and by their offsets in the log of their partition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lateness:
+    """Limits of event times: how late an element may be, and how far ahead."""
+
+    delay: Duration = 0
+    """Maximum delay of an element behind the newest of its partition at which it still counts everywhere."""
+    max_ahead: Duration | None = None
+    """An element further ahead of the watermark goes into quarantine; None accepts every time."""
+    agreeing: int = 3
+    """Number of further elements near an implausible time that make it plausible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

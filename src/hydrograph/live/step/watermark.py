@@ -8,7 +8,6 @@ enters only as the set of idle partitions, which the driver decides and records.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from hydrograph.compile.inputs import TimeVisibility
@@ -26,18 +25,6 @@ from hydrograph.live.step.report_timeline import BEGINNING, ReportTimeline
 from hydrograph.live.step.state import State
 from hydrograph.temporal import END_OF_TIME, Duration, Instant
 from hydrograph.windows.report import When
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
-    """Limits of event times: how late an element may be, and how far ahead."""
-
-    delay: Duration = 0
-    """Maximum delay of an element behind the newest of its partition at which it still counts everywhere."""
-    max_ahead: Duration | None = None
-    """An element further ahead of the watermark goes into quarantine; None accepts every time."""
-    agreeing: int = 3
-    """Number of further elements near an implausible time that make it plausible."""
 
 
 def compute_watermark(

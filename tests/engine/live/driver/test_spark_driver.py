@@ -35,9 +35,8 @@ from hydrograph.live.sources.logged import LoggedPartition
 from hydrograph.live.sources.registry import open_partition
 from hydrograph.live.sources.source import PartitionLocator, SourceSpec
 from hydrograph.live.status import read_status
-from hydrograph.live.step.records import InputBatch
+from hydrograph.live.step.records import InputBatch, Lateness
 from hydrograph.live.step.step import Stepper
-from hydrograph.live.step.watermark import Lateness
 from hydrograph.live.storage import input_log as log
 from hydrograph.live.storage.files import LocalFiles
 from hydrograph.rdf.terms import Iri

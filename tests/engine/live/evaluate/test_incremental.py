@@ -22,7 +22,7 @@ from hydrograph.live.evaluate.deltas import NEW, split_program
 from hydrograph.live.evaluate.incremental import MaterializedResults
 from hydrograph.live.evaluate.incremental_r2s import IncrementalR2S
 from hydrograph.live.step.evaluation import EvaluationStatus
-from hydrograph.live.step.watermark import Lateness
+from hydrograph.live.step.records import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan

@@ -11,8 +11,7 @@ import pytest
 
 from hydrograph.algebra.windows import CountWindow, PastWindow, TimeWindow, WindowDefinition
 from hydrograph.language import parse
-from hydrograph.live.step.records import QueryRecord
-from hydrograph.live.step.watermark import Lateness
+from hydrograph.live.step.records import Lateness, QueryRecord
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.windows.profile import RSPQL, Profile

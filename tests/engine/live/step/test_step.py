@@ -10,7 +10,7 @@ import pytest
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.language import parse
 from hydrograph.live.step import quarantine
-from hydrograph.live.step.watermark import Lateness
+from hydrograph.live.step.records import Lateness
 from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.runtime.placement.local import Local
 from hydrograph.streams.static_graphs import StaticGraphs
