@@ -30,6 +30,10 @@ class WindowTally:
     precision: Fraction = Fraction(0)
     recall: Fraction = Fraction(0)
     verdicts: Counter[str] | None = None
+    after_last: int = 0
+    comparisons: frozenset[str] = frozenset()
+    strict: Counter[str] | None = None
+    """Verdicts of the comparison `exact`, of queries for which another one is declared."""
 
     @property
     def means(self) -> tuple[float, float]:
@@ -51,6 +55,10 @@ def tally_windows(folders: Iterable[Path], engine: str | None = None) -> dict[tu
                 one.queries += 1
                 assert one.verdicts is not None
                 one.verdicts[record.verdict] += 1
+                one.after_last += record.after_last
+                if record.strict_verdict:
+                    one.comparisons |= {record.comparison}
+                    one.strict = (one.strict or Counter()) + Counter([record.strict_verdict])
                 continue
             one.windows += 1
             one.non_empty += record.expected > 0
@@ -67,9 +75,10 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in (one.verdicts or {}).items())
         yield (
             f"{test}, {engine}: {one.queries} queries ({verdicts}), {one.windows} windows, {one.non_empty} non-empty, "
-            f"precision {precision:.6g}, recall {recall:.6g}"
+            f"precision {precision:.6g}, recall {recall:.6g}{_remarks(one)}"
         )
     yield from _origins(folders)
+    yield from _unexplained(folders)
     passed: dict[str, Counter[bool | None]] = {}
     for folder in folders:
         for record in read_records(folder):
@@ -86,6 +95,45 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
                 yield f"{record.test}: {record.query} excluded: {record.why}"
             elif isinstance(record, MissingEngineRecord) and (record.test, record.engine) not in asked:
                 yield f"{record.test}, {record.engine}: left out: {record.why}"
+
+
+def _remarks(one: WindowTally) -> str:
+    """Return the comparison with the verdicts of the exact one, and the windows that could not be demanded."""
+    found = ""
+    if one.strict:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in one.strict.items())
+        found += f"; rows compared by {', '.join(sorted(one.comparisons))}, exactly they are {verdicts}"
+    if one.after_last:
+        found += f"; {one.after_last} windows close after the last element and were not answered"
+    return found
+
+
+_SHOWN_ROWS = 3
+_SHOWN_TRIPLES = 20
+
+
+def _unexplained(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the smallest window that differs of each query whose fault has no known cause, with its triples."""
+    for folder in folders:
+        for record in read_records(folder):
+            if not isinstance(record, OutcomeRecord) or (smallest := record.smallest) is None:
+                continue
+            key = record.key
+            where = f"report at {smallest.t} ms"
+            if smallest.open is not None and smallest.close is not None:
+                where = f"window [{smallest.open}, {smallest.close}) ms"
+            yield (
+                f"{key.test}, {key.engine}, {key.query}: {'; '.join(record.faults)}; the smallest that differs is the "
+                f"{where} with {smallest.content} triples:"
+            )
+            for name, rows in (("missing", smallest.missing), ("extra", smallest.extra)):
+                for row in rows[:_SHOWN_ROWS]:
+                    yield f"  {name} {' '.join('-' if term is None else term for term in row)}"
+                if len(rows) > _SHOWN_ROWS:
+                    yield f"  {name} {len(rows) - _SHOWN_ROWS} more"
+            yield from (f"  triple {triple}" for triple in smallest.triples[:_SHOWN_TRIPLES])
+            if smallest.content > min(len(smallest.triples), _SHOWN_TRIPLES):
+                yield f"  {smallest.content - min(len(smallest.triples), _SHOWN_TRIPLES)} more triples"
 
 
 def _origins(folders: Sequence[Path]) -> Iterator[str]:

@@ -49,7 +49,8 @@ class FaultyEngine(IncrementalOxigraph):
                 yield Finished(query=name)
 
     def end(self) -> Replies:
-        yield from self._alter(super().end())
+        if self.fault != "open-end":
+            yield from self._alter(super().end())
 
     def _close(self, name: str, query: WindowedQuery, until: int) -> Replies:
         if self.fault != "evict":
@@ -71,6 +72,10 @@ class FaultyEngine(IncrementalOxigraph):
                     rows = (*rows, *rows)
                 if self.fault == "round":
                     rows = tuple({**row, "v": row["v"].replace('.5"', '.0"')} for row in rows)
+                if self.fault == "retype":
+                    rows = tuple(
+                        {name: term.replace("#integer>", "#double>") for name, term in row.items()} for row in rows
+                    )
                 if self.fault == "foreign":
                     rows = ({"stranger": "<urn:x>"},)
                 if self.fault in ("unnamed", "shift-unnamed"):

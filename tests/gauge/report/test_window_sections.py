@@ -9,6 +9,8 @@ from hydrograph_gauge.report.document import (
     BoxPlot,
     Lines,
     Spans,
+    Table,
+    Text,
     Wrong,
 )
 from hydrograph_gauge.report.run_data import KEPT_BY_GROUP
@@ -16,8 +18,9 @@ from hydrograph_gauge.report.sections import wrong as wrong_section
 from hydrograph_gauge.run_records import (
     QueryRecord,
     RowExplanation,
+    SmallestDifference,
 )
-from tests.support.pages import blocks, key, outcome, points, section, shown, window
+from tests.support.pages import blocks, key, outcome, points, rows, section, shown, window
 
 
 def test_precision_recall_delay_and_sizes_by_window_are_means_over_repetitions() -> None:
@@ -122,3 +125,40 @@ def test_delays_of_all_windows_have_a_box_for_each_engine_and_condition() -> Non
         ("a", (Box(1, 2, 3, 4, 5, 5), None)),
         ("b", (None, Box(7, 7, 7, 7, 7, 1))),
     ]
+
+
+def test_the_strict_verdict_is_beside_the_declared_one() -> None:
+    lenient = outcome(key(), comparison="double", strict_verdict="wrong", strict_missing=2, strict_extra=3)
+    matrix, table = blocks(section(shown([lenient]), "Verdicts").blocks, Table)
+    assert "Comparison of rows: double." in matrix.caption
+    assert rows(table) == (("t", "a", "q1", "double", "ok", "wrong", 2, 3),)
+    (alone,) = blocks(section(shown([outcome(key())]), "Verdicts").blocks, Table)
+    assert "Comparison of rows: exact." in alone.caption
+
+
+def test_the_smallest_window_that_differs_is_shown_with_its_triples() -> None:
+    smallest = SmallestDifference(
+        t=1500, open=1000, close=1500, triples=("<urn:s> <urn:p> <urn:o> .",), content=2, extra=(("<urn:x>", None),)
+    )
+    page = shown(
+        [
+            window(key(), 1500, hits=0),
+            outcome(key(), "wrong", faults=("wrong, cause not identified: 1 windows",), smallest=smallest),
+        ]
+    )
+    (table,) = blocks(section(page, "Wrong windows").blocks, Table)
+    assert [row[3:] for row in table.rows] == [
+        (
+            "wrong, cause not identified: 1 windows",
+            "[1,000, 1,500) ms",
+            2,
+            "extra <urn:x> -",
+            "<urn:s> <urn:p> <urn:o> .\n\N{HORIZONTAL ELLIPSIS} and 1 more triples",
+        )
+    ]
+
+
+def test_windows_after_the_last_element_are_named_and_not_wrong() -> None:
+    found = section(shown([window(key(), 1000), outcome(key(), after_last=3)]), "Windows")
+    (text,) = [block for block in found.blocks if isinstance(block, Text)]
+    assert "were not answered: 3 windows of a." in text.text

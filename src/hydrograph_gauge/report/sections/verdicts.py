@@ -20,7 +20,35 @@ def show_verdicts(run: RunData) -> Section | None:
     """Return a matrix of engines by queries; a wrong cell links to its windows."""
     anchors = run.anchors
     tables = [table for test in run.tests for table in _matrix(run, test, anchors)]
-    return section("Verdicts", *tables)
+    return section("Verdicts", *tables, _comparisons(run))
+
+
+def _comparisons(run: RunData) -> Table | None:
+    """Return the verdicts of the exact comparison beside those of the declared one, where that is another."""
+    rows: list[tuple[Value, ...]] = []
+    for asked, found in run.outcomes.items():
+        for outcome in found:
+            if outcome.strict_verdict:
+                at = asked.condition.label, asked.engine, outcome.key.query, outcome.comparison, outcome.verdict
+                rows.append((*at, outcome.strict_verdict, outcome.strict_missing, outcome.strict_extra))
+    if not rows:
+        return None
+    return Table(
+        "Verdicts of the comparison that the experiment declares, and of the exact one. exact: numbers are equal "
+        "within one datatype. value: by numeric value, whatever the datatypes. double: as doubles.",
+        (
+            Column("test"),
+            Column("engine"),
+            Column("query"),
+            Column("comparison"),
+            Column("verdict"),
+            Column("exact verdict"),
+            Column("rows missing exactly", "count"),
+            Column("rows too many exactly", "count"),
+        ),
+        tuple(rows[:SAID]),
+        headers=3,
+    )
 
 
 def show_totals(run: RunData) -> Section | None:
@@ -54,13 +82,18 @@ def _matrix(run: RunData, test: str, anchors: dict[QueryRun, str]) -> Iterator[T
         columns = [Column("engine"), *([Column("settings")] if swept else []), *(Column(query) for query in part)]
         yield Table(
             f"Verdicts in test {test}{more}. Of several repetitions the worst counts; a letter with wrong windows "
-            "leads to them.",
+            f"leads to them. {_compared(shown)}",
             tuple(columns),
             tuple(rows),
             headers=2 if swept else 1,
             tiles=True,
             legend=legend(shown),
         )
+
+
+def _compared(shown: list[OutcomeRecord]) -> str:
+    policies = dict.fromkeys(outcome.comparison for outcome in shown)
+    return f"Comparison of rows: {', '.join(policies)}."
 
 
 def _cell(run: RunData, asked: QueryRun, anchors: dict[QueryRun, str]) -> Cell:

@@ -69,7 +69,23 @@ def show_windows(run: RunData) -> Section | None:
         f"In series of more than {most} windows neighbours are merged: the chart shows their lowest precision and "
         "recall, their median delay and their largest size."
     )
-    return section("Windows", note if longest > most else None, Choice("Query and test", tuple(options)))
+    return section(
+        "Windows", note if longest > most else None, _after_last(run), Choice("Query and test", tuple(options))
+    )
+
+
+def _after_last(run: RunData) -> Text | None:
+    """Return how many windows were not answered because no element showed that they were over."""
+    counts: dict[str, int] = defaultdict(int)
+    for asked, found in run.outcomes.items():
+        counts[asked.engine] += sum(outcome.after_last for outcome in found)
+    named = [f"{counted(count, 'window')} of {engine}" for engine, count in counts.items() if count]
+    if not named:
+        return None
+    return Text(
+        f"Not judged, because they close after the last element and were not answered: {listed(named)}. Without a "
+        "later element, or an explicit end of the stream, an engine cannot know that they are over."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from hydrograph_gauge.report.document import (
 )
 from hydrograph_gauge.report.run_data import KEPT_BY_GROUP, QueryRun, RunData, find_query_run
 from hydrograph_gauge.report.sections.measures import DAY, counted, cut, instant, span
-from hydrograph_gauge.run_records import RowExplanation, WindowRecord
+from hydrograph_gauge.run_records import RowExplanation, RowText, WindowRecord
 
 BLAMED = 20
 """Rows of one window, of the missing and of the extra ones each."""
@@ -54,7 +54,48 @@ def show_wrong(run: RunData) -> Section | None:
         f"{KEPT_BY_GROUP} of each query on each engine, of each window the first {BLAMED} missing and {BLAMED} extra "
         f"rows with at most {TRIPLES} triples. The rest is in results.jsonl."
     )
-    return section("Wrong windows", Text(note), Wrong(groups))
+    return section("Wrong windows", Text(note), _unexplained(run), Wrong(groups))
+
+
+def _unexplained(run: RunData) -> Table | None:
+    """Return the smallest window that differs of each query whose fault has no known cause, with its triples."""
+    rows: list[tuple[Value, ...]] = []
+    for asked, found in run.outcomes.items():
+        for outcome in found:
+            if (smallest := outcome.smallest) is None:
+                continue
+            triples = "\n".join(cut(triple, LETTERS) for triple in smallest.triples)
+            if smallest.content > len(smallest.triples):
+                triples += f"\n\N{HORIZONTAL ELLIPSIS} and {smallest.content - len(smallest.triples):,} more triples"
+            where = f"report at {smallest.t:,} ms" if smallest.t is not None else ""
+            if smallest.open is not None and smallest.close is not None:
+                where = span(smallest.open, smallest.close)
+            differs = [f"missing {_join_terms(row)}" for row in smallest.missing[:DISPUTED_ROWS]]
+            differs += [f"extra {_join_terms(row)}" for row in smallest.extra[:DISPUTED_ROWS]]
+            at = asked.condition.label, asked.engine, outcome.key.query
+            rows.append((*at, "; ".join(outcome.faults), where, smallest.content, "\n".join(differs), triples))
+    if not rows:
+        return None
+    return Table(
+        "Wrong answers without a recognised cause: of each query the wrong window with the fewest triples. At most "
+        f"{DISPUTED_ROWS} missing and {DISPUTED_ROWS} extra rows are shown.",
+        (
+            Column("test"),
+            Column("engine"),
+            Column("query"),
+            Column("fault"),
+            Column("window"),
+            Column("triples in it", "count"),
+            Column("rows that differ", "code"),
+            Column("triples", "code"),
+        ),
+        tuple(rows[:DISPUTED]),
+        headers=3,
+    )
+
+
+def _join_terms(row: RowText) -> str:
+    return cut(" ".join("-" if text is None else text for text in row), DISPUTED_LETTERS)
 
 
 def _shown(detailed: int, total: int) -> str:
@@ -157,6 +198,6 @@ def show_disputed(run: RunData) -> Section | None:
 
 
 def _join_rows(found: Sequence[RowExplanation]) -> str:
-    lines = [" ".join("-" if text is None else text for text in each.row) for each in found[:DISPUTED_ROWS]]
+    lines = [_join_terms(each.row) for each in found[:DISPUTED_ROWS]]
     more = f" and {len(found) - DISPUTED_ROWS} more" if len(found) > DISPUTED_ROWS else ""
     return cut("; ".join(lines), DISPUTED_LETTERS) + more
