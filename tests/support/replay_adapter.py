@@ -21,6 +21,7 @@ from hydrograph.runtime.plan import Facts, Plan, plan
 from hydrograph.runtime.report_ranks import ReportRanks
 from hydrograph.runtime.reports import Report, Row, rows_of
 from hydrograph.streams.schema import EVENTS, TRIPLES
+from hydrograph.windows.report import Held, Range
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.evaluate import Report as Expected
 from tests.support.random_cases import Case
@@ -58,13 +59,13 @@ def case_plan(case: Case) -> Plan:
 
 def case_ranks(planned: Plan, elements: Mapping[Iri, Sequence[Element]], case: Case) -> ReportRanks:
     """Return the reports of a case: by default from the first window that holds an event to the last (A1)."""
-    held: list[tuple[int, int]] = []
+    held: dict[Iri, Held] = {}
     for window in planned.query.windows:
         assert window.name is not None
         grid = planned.windows[window.name]
-        held += [(e.t, e.t) for e in elements[window.stream] if grid.ranks(e.t)]
-    bounds = (min(t for t, _ in held), max(t for _, t in held)) if held else None
-    return replay.report_ranks(planned, bounds, case.from_, case.until)
+        times = [e.t for e in elements[window.stream] if grid.ranks(e.t)]
+        held[window.name] = (min(times), max(times)) if times else None
+    return replay.report_ranks(planned, held, Range(case.from_, case.until))
 
 
 def answer(
@@ -112,7 +113,7 @@ def answer_many(
     planned = case_plan(case)
     assert case.from_ is not None, "streams of one plan share their report range"
     assert case.until is not None, "streams of one plan share their report range"
-    reported = replay.report_ranks(planned, None, case.from_, case.until)
+    reported = replay.ranks_within(planned, Range(case.from_, case.until))
     chunks = Chunking(chunk_windows * replay.overlap(planned), 4) if chunk_windows else None
     program = planned.program(_facts(case, streams), chunks, keys=(CASE,), prefix=placed.prefix)
     for input_ in program.streams:

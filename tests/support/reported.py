@@ -53,9 +53,7 @@ def reports_any(case: Case, placed: Local | Spark, *, chunk: int | None = None) 
         parameters = replay.parameters(planned, program, replay.ReportRanks(0, upper))
         rows, found = placed.run(placed.prepare(program, asked), parameters)
         return list(replay.reports_at(planned, replay.read_instants(found), _by_rank(program, rows)))
-    bounds = [known for known in held.values() if known is not None]
-    span = (min(first for first, _ in bounds), max(last for _, last in bounds)) if bounds else None
-    ranks = replay.report_ranks(planned, span, case.from_, case.until)
+    ranks = replay.report_ranks(planned, held, within)
     if program.domain is not None:
         placed.add_table(program.domain, replay.domain_table(replay.domain(chunks, ranks), chunks))
     rows = placed.rows(program, finals.by_report(program), replay.parameters(planned, program, ranks))

@@ -15,8 +15,8 @@ from hydrograph.compile.scan import content_intervals
 from hydrograph.rdf.terms import Iri
 from hydrograph.runtime.plan import Plan
 from hydrograph.runtime.reports import Report, Row
-from hydrograph.temporal import Duration, Instant
-from hydrograph.windows.report import Held, Range, When, closing_times, period_times
+from hydrograph.temporal import END_OF_TIME, Duration, Instant
+from hydrograph.windows.report import EVERYTHING, Held, Range, When, closing_times, period_times
 from hydrograph.windows.scope import Grid
 from hydrograph.windows.tick import Tick
 
@@ -36,25 +36,32 @@ class ReportRanks:
         return max(0, self.end - self.start)
 
 
-def report_ranks(
-    plan: Plan, bounds: tuple[Instant, Instant] | None, after: Instant | None = None, until: Instant | None = None
-) -> ReportRanks:
-    """Return the reports in `(after, until]`; by default from the first window that holds an event to the last (A1).
+def report_ranks(plan: Plan, held: Mapping[Iri, Held], within: Range = EVERYTHING) -> ReportRanks:
+    """Return the reports in a range; by default from the first window that holds an event to the last (A1).
 
-    `bounds` are the first and the last event time at or after t0, None where there is none. With a slide above the
-    width they have to be those of events that lie in some window.
+    `held` are the first and the last event time in each window: a window reads one stream, so the events of the other
+    streams make none of its reports. An end that neither the range nor an event gives leaves no report.
     """
-    grid = plan.grid
-    start, end = 0, 0
-    if bounds is not None:
-        windows = [(plan.windows[name], _shift(plan, closes)) for name, closes in _first_closes(plan).items()]
-        start = min(window.lo(bounds[0]) + shift for window, shift in windows)
-        end = max(window.hi(bounds[1]) + shift for window, shift in windows)
-    if after is not None:
-        start = max(0, (after - grid.first_close) // grid.step + 1)
-    if until is not None:
-        end = (until - grid.first_close) // grid.step + 1
+    windows = plan.windows
+    shifts = {name: _shift(plan, first_close) for name, first_close in _first_closes(plan).items()}
+    known = [(windows[name], shift, span) for name, shift in shifts.items() if (span := held[name]) is not None]
+    asked = ranks_within(plan, within)
+    start, end = asked.start, asked.end
+    if not known and (within.after is None or within.until is None):
+        return ReportRanks(start, start)
+    if within.after is None:
+        start = min(window.lo(span[0]) + shift for window, shift, span in known)
+    if within.until is None:
+        end = max(window.hi(span[1]) + shift for window, shift, span in known)
     return ReportRanks(start, max(start, end))
+
+
+def ranks_within(plan: Plan, within: Range) -> ReportRanks:
+    """Return all ranks of a range, whether or not some window holds an event; an open end is that of time."""
+    grid = plan.grid
+    start = 0 if within.after is None else max(0, (within.after - grid.first_close) // grid.step + 1)
+    until = END_OF_TIME if within.until is None else within.until
+    return ReportRanks(start, max(start, (until - grid.first_close) // grid.step + 1))
 
 
 def scheduled_instants(plan: Plan, held: Mapping[Iri, Held], within: Range) -> pa.Table:

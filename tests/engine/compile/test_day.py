@@ -25,6 +25,7 @@ from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.streams.schema import EVENTS
 from hydrograph.windows.profile import RSPQL
+from hydrograph.windows.report import Range
 
 SECONDS, RATE = 86_400, 10
 SENSORS, VALUES, NODES = 10, 100_000, 50
@@ -102,7 +103,7 @@ def runs(day: Day, columns: str, pattern: str) -> list[dict[str, object]]:
     """Return the runs of answers, in order; no step may have more rows than a few for each event."""
     planned = plan(parse(HEAD.format(columns, pattern)), RSPQL, 0)
     program = planned.program(Facts({}, exact_numbers=True))
-    ranks = replay.report_ranks(planned, (0, SECONDS * 1_000 - 1), 0, 2 * SECONDS * 1_000)
+    ranks = replay.ranks_within(planned, Range(0, 2 * SECONDS * 1_000))
     assert len(ranks) > SECONDS
     with Local(threads=2) as local:
         for stream in program.streams:

@@ -73,7 +73,7 @@ def quads() -> pa.Table:
 
 def reports(text: str, chunk_windows: int | None, session: SparkSession | None = None) -> list[Report]:
     planned = plan(parse(f"PREFIX : <urn:> {text}"), RSPQL, 0)
-    ranks = replay.report_ranks(planned, (1, 12))
+    ranks = replay.report_ranks(planned, dict.fromkeys(planned.windows, (1, 12)))
     chunks = Chunking(chunk_windows * replay.overlap(planned), 4) if chunk_windows else None
     program = planned.program(Facts({}, static=True, named=True), chunks)
     names = [encode(name) for name in NAMED]

@@ -15,6 +15,7 @@ from hydrograph.runtime import report_ranks as replay
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.plan import Facts, plan
 from hydrograph.windows.profile import RSPQL
+from hydrograph.windows.report import Range
 from tests.support.random_data import NAMESPACE, random_graph, random_stream
 from tests.support.replay_adapter import encode_elements, encode_triples
 
@@ -24,7 +25,7 @@ WINDOW = "FROM NAMED WINDOW :w ON :s [RANGE PT0.010S STEP PT0.005S]"
 def program_of(where: str) -> tuple[Program, Mapping[str, int]]:
     planned = plan(parse(f"PREFIX : <{NAMESPACE}> SELECT * {WINDOW} WHERE {where}"), RSPQL, 0)
     program = planned.program(Facts({}, static=True))
-    return program, replay.parameters(planned, program, replay.report_ranks(planned, None, 0, 40))
+    return program, replay.parameters(planned, program, replay.ranks_within(planned, Range(0, 40)))
 
 
 @pytest.mark.parametrize(

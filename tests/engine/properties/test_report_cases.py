@@ -33,7 +33,7 @@ CASES = int(os.environ.get("HYDROGRAPH_REPORT_CASES", "1000"))
 BLOCK = 50
 QUICK = 4
 """Blocks that `make test` runs; the others are marked slow."""
-KNOWN_FAILURES = {80_450: "seed 80457: DSTREAM over two windows makes an empty report that the semantics does not have"}
+KNOWN_FAILURES: dict[int, str] = {}
 
 
 def differences(case: Case, placed: Local, chunk: int | None) -> list[ReportDifference]:

@@ -123,9 +123,7 @@ class ReportTimeline:
 
     def ranks(self, held: Mapping[Iri, Held]) -> ReportRanks:
         """Return the reports if no element follows: from the first window that holds an element to the last (A1)."""
-        known = [each for each in held.values() if each is not None]
-        span = (min(first for first, _ in known), max(last for _, last in known)) if known else None
-        return report_ranks.report_ranks(self.plan, span)
+        return report_ranks.report_ranks(self.plan, held)
 
     def closes(self, held: Mapping[Iri, Held], start: int, end: int) -> list[Instant]:
         """Return the reports in `[start, end)` that closes and periods make, where they form no grid."""

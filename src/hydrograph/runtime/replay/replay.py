@@ -219,7 +219,7 @@ class Replay(ABC):
             if partitions is not None:
                 chunks = report_ranks.sparse_chunking(plan, rows, span, partitions)
         else:
-            ranks, bucket = report_ranks.report_ranks(plan, span, within.after, within.until), 1
+            ranks, bucket = report_ranks.report_ranks(plan, spans, within), 1
             if partitions is not None:
                 chunks = report_ranks.chunking(plan, ranks, partitions)
         deduplication = {name: _deduplication(stream) for name, stream in self._loader.streams.items()}

@@ -26,12 +26,11 @@ from hydrograph.rdf.terms import Iri
 from hydrograph.runtime import report_ranks
 from hydrograph.runtime.placement.spark import Spark, collect
 from hydrograph.runtime.plan import Plan, follows_events
-from hydrograph.runtime.replay.replay import CompiledReplay, span_of
+from hydrograph.runtime.replay.replay import CompiledReplay
 from hydrograph.runtime.replay.spark_loader import SparkLoader
 from hydrograph.streams import sources
 from hydrograph.streams.formats.tnt_spark import NotAsExpectedError
 from hydrograph.streams.sources import Bounds
-from hydrograph.temporal import END_OF_TIME
 from hydrograph.windows.report import Held, Range
 
 Compile = Callable[[Mapping[Iri, Bounds], Mapping[Iri, Held]], CompiledReplay]
@@ -76,8 +75,7 @@ def open_in_one_pass(
     spans = {window.name: _span(predicted[window.stream]) for window in plan.query.windows if window.name is not None}
     compiled = compile_for(predicted, spans)
     # Any report that was asked for, since the true bounds are not known yet.
-    asked = report_ranks.report_ranks(plan, None, within.after, END_OF_TIME if within.until is None else within.until)
-    compiled = replace(compiled, ranks=asked)
+    compiled = replace(compiled, ranks=report_ranks.ranks_within(plan, within))
     if compiled.chunks is None:
         is_one_query = all(isinstance(step, Let) for step in compiled.program.steps)
         if len(loader.streams) > 1 or not is_one_query or not follows_events(plan):
@@ -93,7 +91,7 @@ def _with_bounds(
 ) -> CompiledReplay:
     """Return the program with the reports of the observed bounds."""
     spans = loader.window_spans(compiled.plan, bounds)
-    ranks = report_ranks.report_ranks(compiled.plan, span_of(spans.values()), within.after, within.until)
+    ranks = report_ranks.report_ranks(compiled.plan, spans, within)
     return replace(compiled, ranks=ranks, bounds=bounds, spans=spans)
 
 
