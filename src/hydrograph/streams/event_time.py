@@ -132,6 +132,26 @@ def instant_of_name(file: str) -> Instant | None:
     return next((found for part in name.split("_") if (found := _instant(part)) is not None), None)
 
 
+def order_by_time(names: Iterable[str], times: EventTime) -> list[str]:
+    """Return files of one stream in the order in which they are played.
+
+    Where names give the times, it is the order of these times, and of names for equal ones: as text, 10000 would come
+    before 2000. A name that gives no time where each has to is an error of its file, which comes last. Where content
+    may give the times, names count only if all of them are times; otherwise the order is that of the names.
+
+    >>> order_by_time(["0.ttl", "1000.ttl", "10000.ttl", "2000.ttl"], EventTime.read("name"))
+    ['0.ttl', '1000.ttl', '2000.ttl', '10000.ttl']
+    """
+    by_name = sorted(names)
+    if not times.from_name and times.properties != USUAL:
+        return by_name
+    found = {name: instant_of_name(name) for name in by_name}
+    known = {name: t for name, t in found.items() if t is not None}
+    if not times.from_name and len(known) < len(found):
+        return by_name
+    return [*sorted(known, key=lambda name: (known[name], name)), *(name for name in by_name if name not in known)]
+
+
 def moment_text(t: Instant) -> str:
     """Return the literal for the time `t`: a date and time where the calendar has one with four digits, else a number.
 

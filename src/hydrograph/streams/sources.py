@@ -20,7 +20,7 @@ from hydrograph.rdf.encoding import salt_of
 from hydrograph.rdf.xsd import INEXACT
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
 from hydrograph.streams.elements import ElementReader
-from hydrograph.streams.event_time import EventTime
+from hydrograph.streams.event_time import EventTime, order_by_time
 from hydrograph.streams.files import STDIN, copy_stdin
 from hydrograph.streams.format_registry import ENDINGS, FORMATS, PARQUET, TNT, detect_format, format_named, format_of
 from hydrograph.streams.formats import parquet, tnt
@@ -132,7 +132,9 @@ def open_stream(
         raise DataError(
             f"{location}: expected files of one format, got {' and '.join(known)}; give each its own stream"
         )
-    return replace(stream, format=known[0], files=tuple(file for file, found in names.items() if found is not None))
+    files = tuple(file for file, found in names.items() if found is not None)
+    # Lines of timed N-Triples have times of their own, so that names give none there.
+    return replace(stream, format=known[0], files=files if known[0] == TNT else tuple(order_by_time(files, times)))
 
 
 def _known() -> str:

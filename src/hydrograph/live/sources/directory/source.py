@@ -1,9 +1,10 @@
 """Growing directory: complete files of any format appear in it and are read in place; `_END` ends the stream.
 
-A file counts once, when it is first seen, in the order of names among those seen together. The order is written down
-before any of them is read, so that it is the same after a restart. Files have to appear complete: write them under a
-name that begins with `.` or `_`, and rename them. Each file has numbers and blank nodes of its own, except where the
-directory is a recorded stream, whose files have common ones.
+A file counts once, when it is first seen. Files seen together count in the order that replay plays them in: that of the
+times in their names where names give them, else that of names. The order is written down before any of them is read, so
+that it is the same after a restart; a file that appears later counts later, whatever time it has. Files have to appear
+complete: write them under a name that begins with `.` or `_`, and rename them. Each file has numbers and blank nodes of
+its own, except where the directory is a recorded stream, whose files have common ones.
 
 A file that can't be read is one rejected element where broken ones are skipped. That too is written down: what has been
 reported without it is not reported with it after a restart, even if the file was repaired.
@@ -34,7 +35,8 @@ from hydrograph.live.storage.input_log import Chunk
 from hydrograph.live.storage.lease import Lease
 from hydrograph.streams import sources
 from hydrograph.streams.bad_lines import BadLines, ReadCounts
-from hydrograph.streams.format_registry import PARQUET, detect_format, format_of
+from hydrograph.streams.event_time import order_by_time
+from hydrograph.streams.format_registry import PARQUET, TNT, detect_format, format_of
 from hydrograph.streams.formats.parquet import MANIFEST, Manifest
 from hydrograph.streams.schema import EVENTS, check_files
 from hydrograph.streams.sources import RecordedStream
@@ -277,12 +279,17 @@ class DirectoryPartition(PartitionReader):
         present = self.poll.names()
         unknown = [name for name in present if name not in self._known and name not in self._aside]
         shown = [name for name in unknown if not name.startswith((".", "_")) and (self.path / name).is_file()]
-        new = sorted(name for name in shown if self._counts(name))
+        new = self._order([name for name in shown if self._counts(name)])
         if new:
             self._check_room(len(new))
             self.index.add(new)
             self._known |= set(new)
         self._over = _END in unknown
+
+    def _order(self, names: list[str]) -> list[str]:
+        """Return files that are seen together in the order in which they count."""
+        formats = {self.partition.format or format_of(name) for name in names}
+        return sorted(names) if formats & {TNT, PARQUET} else order_by_time(names, self.partition.times)
 
     def _counts(self, name: str) -> bool:
         """Return True if a new file belongs to the stream; one of an unknown format is ignored."""
