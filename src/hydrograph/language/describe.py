@@ -48,9 +48,16 @@ def describe_profile(profile: Profile) -> dict[str, str]:
         "events of one instant": "enter together" if profile.tick is Tick.TIME else "enter one by one",
         "t0": _origin(profile),
         "first windows": "full" if profile.align is Align.OPEN else "partial, one slide after t0",
-        "slides of time windows": "kept" if profile.keep_slide else "ignored, windows slide continuously",
+        "slides of time windows": _slides(profile),
         "AVG of nothing": "0" if profile.zero_average else "unbound",
     }
+
+
+def _slides(profile: Profile) -> str:
+    """Return the description of what time windows do with their width and slide (S10)."""
+    if not profile.evict:
+        return "ignored, and no event ever leaves its window"
+    return "kept" if profile.keep_slide else "ignored, windows slide continuously"
 
 
 _OPERATORS = {

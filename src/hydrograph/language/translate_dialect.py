@@ -76,6 +76,8 @@ def effective(query: ContinuousQuery, profile: Profile) -> Profile:
         own = replace(own, r2s_set=NEUTRAL.r2s_set)
     if not any(isinstance(window.definition, TimeWindow) and window.definition.slide for window in query.windows):
         own = replace(own, keep_slide=NEUTRAL.keep_slide)
+    if not any(isinstance(window.definition, TimeWindow) for window in query.windows):
+        own = replace(own, evict=NEUTRAL.evict)
     if not any(averages_of_nothing(query.pattern)):
         own = replace(own, zero_average=NEUTRAL.zero_average)
     if not any(_depends_on_alignment(definition, own.report.when) for definition in definitions):

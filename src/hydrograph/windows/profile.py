@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 from hydrograph.algebra.empty_averages import with_unbound_averages
 from hydrograph.algebra.nodes import Pattern
 from hydrograph.algebra.queries import ContinuousQuery, StreamOperator
-from hydrograph.algebra.windows import TimeWindow, WindowDefinition
+from hydrograph.algebra.windows import AllWindow, TimeWindow, WindowDefinition
 from hydrograph.errors import UsageError
 from hydrograph.temporal import SECOND, Duration, Instant
 from hydrograph.windows.report import ON_CLOSE, Multi, Policy, When
@@ -98,6 +98,8 @@ class Profile:
     """False ignores the slide of time windows: they slide continuously (S10)."""
     zero_average: bool = True
     """False leaves AVG over no rows unbound; SPARQL defines it as 0 (S25)."""
+    evict: bool = True
+    """False keeps every element since t0 in time windows: a published fault, and no meaning that a language gives."""
 
     def start(self, elements: Iterable[Element], t0: Instant | None = None) -> Instant:
         """Return the t0 of a replay: the one given, else by its origin (A2).
@@ -141,9 +143,11 @@ class Profile:
 
     def windowing(self, definition: WindowDefinition) -> WindowDefinition:
         """Return the window as this profile reads it."""
-        if isinstance(definition, TimeWindow) and not self.keep_slide:
-            return replace(definition, slide=None)
-        return definition
+        if not isinstance(definition, TimeWindow):
+            return definition
+        if not self.evict:
+            return AllWindow()
+        return definition if self.keep_slide else replace(definition, slide=None)
 
 
 RSPQL = Profile(name="rspql")
@@ -168,6 +172,8 @@ PRESETS: Mapping[str, Profile] = MappingProxyType(
             replace(CSPARQL, name="csparql-engine", align=Align.CLOSE),
             CQELS,
             replace(CQELS, name="cqels-cloud", report=Policy(When.CONTENT_CHANGE, expiry=True)),
+            # CQELS of March 2013, as Dell'Aglio, Balduini and Della Valle observed it (BeRSys 2013, experiment 2).
+            replace(CQELS, name="cqels-published", evict=False),
             Profile(name="sparqlstream", origin=Origin.REGISTRATION, zero_average=False),
         )
     }

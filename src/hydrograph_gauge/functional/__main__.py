@@ -10,6 +10,7 @@ from pathlib import Path
 from hydrograph.errors import HydrographError
 from hydrograph_gauge.engines.registry import list_names
 from hydrograph_gauge.functional.cases import CASES
+from hydrograph_gauge.functional.published_tables import TABLES, compare_table, format_tables
 from hydrograph_gauge.functional.suite import run_suite
 from hydrograph_gauge.functional.w3c import w3c
 from hydrograph_gauge.run_records import FunctionalRecord
@@ -38,11 +39,18 @@ def matrix(found: Sequence[FunctionalRecord]) -> str:
 def main() -> None:
     """Run the suite and print the matrix, and why tests failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engines", nargs="+", metavar="ENGINE", help=", ".join(list_names()))
+    parser.add_argument("engines", nargs="*", metavar="ENGINE", help=", ".join(list_names()))
     parser.add_argument(
         "--w3c", type=Path, help="the folder of the W3C's rdf-tests, for their SELECT tests in a window"
     )
+    parser.add_argument("--tables", action="store_true", help="compare the paper's tables with the presets, and end")
     given = parser.parse_args()
+    if given.tables:
+        cells = [cell for table in TABLES for cell in compare_table(table)]
+        sys.stdout.write("".join(f"{line}\n" for line in format_tables(cells)))
+        sys.exit(any(not cell.agrees and not cell.misprint for cell in cells))
+    if not given.engines:
+        parser.error(f"expected an engine, such as {list_names()[0]}, or --tables")
     try:
         cases = [*CASES, *(w3c(given.w3c) if given.w3c else ())]
         found = [each for engine in given.engines for each in run_suite(engine, cases)]

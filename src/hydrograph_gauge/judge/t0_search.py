@@ -101,8 +101,7 @@ def _timed(profile: Profile, definition: object) -> tuple[Duration, Duration | N
     match definition:
         case TimeWindow():
             read = profile.windowing(definition)
-            assert isinstance(read, TimeWindow)
-            return read.width, read.slide
+            return (read.width, read.slide) if isinstance(read, TimeWindow) else None
         case PastWindow(start, end, slide):
             return start - end, slide
         case _:

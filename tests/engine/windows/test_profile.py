@@ -8,7 +8,7 @@ import pytest
 
 from hydrograph.algebra.nodes import Bgp
 from hydrograph.algebra.queries import Ask, ContinuousQuery, StreamOperator
-from hydrograph.algebra.windows import CountWindow, TimeWindow
+from hydrograph.algebra.windows import AllWindow, CountWindow, TimeWindow
 from hydrograph.errors import UsageError
 from hydrograph.windows.profile import PRESETS, preset
 from hydrograph.windows.report import Policy, When
@@ -19,7 +19,8 @@ EVENTS = (Element.of(2750, 0), Element.of(2100, 1))
 
 
 def test_the_presets() -> None:
-    assert list(PRESETS) == ["rspql", "csparql", "csparql-engine", "cqels", "cqels-cloud", "sparqlstream"]
+    cqels = ["cqels", "cqels-cloud", "cqels-published"]
+    assert list(PRESETS) == ["rspql", "csparql", "csparql-engine", *cqels, "sparqlstream"]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,13 @@ def test_cqels_slides_continuously_and_streams_insertions_of_sets() -> None:
     assert (cqels.report.when, cqels.operator, cqels.r2s_set) == (When.CONTENT_CHANGE, StreamOperator.ISTREAM, True)
     assert not cqels.report.expiry
     assert preset("cqels-cloud").report.expiry
+
+
+def test_the_published_fault_of_cqels_is_that_nothing_leaves_a_time_window() -> None:
+    published = preset("cqels-published")
+    assert replace(published, name="cqels", evict=True) == preset("cqels")
+    assert published.windowing(TimeWindow(10, 5)) == AllWindow()
+    assert published.windowing(CountWindow(3)) == CountWindow(3)
 
 
 def test_an_unknown_preset_names_the_known_ones() -> None:
