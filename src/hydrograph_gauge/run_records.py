@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -224,6 +225,16 @@ class MaxRateRecord(_Record):
     """Why the lowest rate that was not held is not; nothing if the highest that was tried is held."""
 
 
+class FunctionalVerdict(StrEnum):
+    """Verdict on a functional test over all of its runs."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSTABLE = "unstable"
+    """Right in some runs and wrong in others."""
+    NOT_ASKED = "not asked"
+
+
 class FunctionalRecord(_Record):
     """One test of the functional suite."""
 
@@ -233,8 +244,24 @@ class FunctionalRecord(_Record):
     """R2R, R2S, S2R, Experiment 1, Experiment 2."""
     name: str
     passed: bool | None = None
-    """None: the engine's language cannot express it."""
+    """Whether it was right in every run. None: not asked, because the engine's language or version cannot express it."""
+    rights: tuple[bool, ...] = ()
+    """Whether it was right, by run; empty where there was one run, or none."""
     words: str = ""
+
+    @property
+    def verdict(self) -> FunctionalVerdict:
+        """Verdict over all runs."""
+        if self.passed is None:
+            return FunctionalVerdict.NOT_ASKED
+        if len(set(self.rights)) > 1:
+            return FunctionalVerdict.UNSTABLE
+        return FunctionalVerdict.PASSED if self.passed else FunctionalVerdict.FAILED
+
+    @property
+    def runs(self) -> int:
+        """Number of runs in which it was asked."""
+        return 0 if self.passed is None else max(1, len(self.rights))
 
 
 class ExclusionRecord(_Record):
@@ -272,6 +299,11 @@ _RECORDS: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminato
 def line_of(record: Record) -> str:
     """Return a record as its line."""
     return record.model_dump_json(exclude_defaults=False, exclude_none=True) + "\n"
+
+
+def parse_record(value: object) -> Record:
+    """Return the record of a line's JSON value."""
+    return _RECORDS.validate_python(value)
 
 
 def read_provenance(folder: Path) -> Provenance:

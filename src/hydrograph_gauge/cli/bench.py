@@ -164,6 +164,61 @@ def report_(*, runs: tuple[Path, ...], output: Path) -> None:
     click.echo(f"wrote {output}")
 
 
+@command.command("publish")
+@click.argument("run", type=_FOLDER)
+@click.option("--to", "target", type=click.Path(path_type=Path), metavar="DIR", help="Folder; default: RUN-published.")
+@click.option(
+    "--largest",
+    type=click.FloatRange(0),
+    default=100,
+    show_default=True,
+    metavar="MB",
+    help="Describe generated data that is larger instead of copying it.",
+)
+@_worlds
+@_master
+@_processes
+@_quiet
+def publish_(
+    *,
+    run: Path,
+    target: Path | None,
+    largest: float,
+    worlds: Path | None,
+    master: str | None,
+    processes: int | None,
+    quiet: bool,
+) -> None:
+    """Write a folder with all that a reader needs to check the verdicts of RUN."""
+    from hydrograph_gauge import report
+    from hydrograph_gauge.experiments.publish import publish_run
+
+    options = _options(worlds, master, processes, quiet=quiet)
+    place = target or run.with_name(f"{run.resolve().name}-published")
+    done = publish_run(run, place, options, lambda folder, page: report.build([folder], page), largest=largest)
+    absent = sum(not entry.included for entry in done.data)
+    described = f", {absent} of {len(done.data)} data sets described and not copied" if absent else ""
+    click.echo(f"published {done.runs} runs, {done.queries} verdicts to {done.folder}{described}")
+
+
+@command.command("rejudge")
+@click.argument("directory", metavar="DIR", type=_FOLDER)
+@_worlds
+@_master
+@_processes
+@_quiet
+def rejudge_(*, directory: Path, worlds: Path | None, master: str | None, processes: int | None, quiet: bool) -> None:
+    """Judge the published folder DIR again, without an engine; exit with 1 if a verdict differs."""
+    from hydrograph_gauge.experiments.rejudge import rejudge_published
+
+    done = rejudge_published(directory, _options(worlds, master, processes, quiet=quiet))
+    for line in done.differences:
+        click.echo(line)
+    click.echo(str(done))
+    if done.differences:
+        raise SystemExit(1)
+
+
 def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experiment:
     return read_experiment(source, given, only=tests)
 

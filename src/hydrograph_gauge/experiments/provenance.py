@@ -16,7 +16,8 @@ from pathlib import Path
 import psutil
 
 from hydrograph import __version__
-from hydrograph.errors import UsageError
+from hydrograph.atomic_files import write_atomically
+from hydrograph.errors import DataError, UsageError
 from hydrograph.runtime.java import JavaMissingError, find_java, version_of
 from hydrograph_gauge.engines.registry import engine_versions, find_engine, package_versions
 from hydrograph_gauge.experiments.model import Experiment, ExperimentTest
@@ -24,6 +25,8 @@ from hydrograph_gauge.experiments.options import Progress, ignore_progress
 from hydrograph_gauge.experiments.run_folder import EXPECTED, PLAYED, TABLES
 from hydrograph_gauge.run_records import PROVENANCE_FILE, RECORDS_FILE, Provenance, read_provenance
 
+EXPERIMENT_FILE = "experiment.json"
+"""All tests of a run with every setting, sweeps resolved: what `run.json` has digests of."""
 _GIGABYTE = 1 << 30
 _PACKAGES = ("duckdb", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
 
@@ -48,19 +51,42 @@ def start_run(experiment: Experiment, folder: Path, progress: Progress = ignore_
         if known.commit != origin.commit:
             progress(f"{folder} was begun with the sources of {known.commit}: what was played then is not played again")
         if not changed and origin.tests.keys() <= known.tests.keys():
+            _write_tests(experiment, folder)
             return
         more = {"tests": {**known.tests, **origin.tests}, "seeds": {**known.seeds, **origin.seeds}}
         origin = known.model_copy(update={**more, "versions": {**origin.versions, **known.versions}})
+    _write_tests(experiment, folder)
     partial = folder / f".{PROVENANCE_FILE}.partial"
     partial.write_text(origin.model_dump_json(indent=1) + "\n", "utf-8")
     partial.replace(folder / PROVENANCE_FILE)
+
+
+def _write_tests(experiment: Experiment, folder: Path) -> None:
+    """Write the tests of a run; those of an earlier start that are not in this one stay."""
+    tests = {_label(test): test for test in (*read_tests(folder), *experiment.tests)}
+    lines = [test.model_dump(mode="json") for test in tests.values()]
+    write_atomically(folder / EXPERIMENT_FILE, json.dumps(lines, indent=1) + "\n")
+
+
+def read_tests(folder: Path) -> list[ExperimentTest]:
+    """Return the tests of a run with all of their settings; none for a run that was imported."""
+    try:
+        given = json.loads((folder / EXPERIMENT_FILE).read_text("utf-8"))
+        return [ExperimentTest.model_validate(each) for each in given]
+    except FileNotFoundError:
+        return []
+    except ValueError as error:
+        raise DataError(
+            f"{folder / EXPERIMENT_FILE}: expected the tests of a run, as `hydrograph bench run` writes them, "
+            f"got: {str(error).splitlines()[0]}"
+        ) from None
 
 
 def discard_other_commit(folder: Path) -> str | None:
     """Delete the results of another commit, but not the generated data; return that commit, None without any."""
     if not (folder / PROVENANCE_FILE).exists() or (known := read_provenance(folder).commit) == source_commit():
         return None
-    for name in (PROVENANCE_FILE, RECORDS_FILE):
+    for name in (PROVENANCE_FILE, RECORDS_FILE, EXPERIMENT_FILE):
         (folder / name).unlink(missing_ok=True)
     for name in (PLAYED, EXPECTED, TABLES):
         shutil.rmtree(folder / name, ignore_errors=True)

@@ -56,7 +56,7 @@ PLAYED = "played"
 EXPECTED = "expected"
 SEARCH: Literal["search"] = "search"
 """Instead of a t0: the one that fits the answers of a query best."""
-_RECORD = "played.json"
+PLAYED_FILE = "played.json"
 ANSWERS = pa.schema(
     [("query", pa.string()), ("at", pa.float64()), ("t", pa.int64()), ("rows", pa.list_(pa.list_(pa.string())))]
 )
@@ -153,9 +153,9 @@ def write_played(folder: Path, record: PlayedRun, played: SessionResult) -> Path
     _write(place / "handed.parquet", HANDED, handed)
     samples = [(s.at, s.memory, s.cpu, s.threads) for s in played.samples]
     _write(place / "samples.parquet", SAMPLES, samples)
-    partial = place / f".{_RECORD}.partial"
+    partial = place / f".{PLAYED_FILE}.partial"
     partial.write_text(record.model_dump_json(indent=1) + "\n", "utf-8")
-    partial.replace(place / _RECORD)
+    partial.replace(place / PLAYED_FILE)
     return place
 
 
@@ -189,22 +189,22 @@ def _table(rows: list[tuple[object, ...]]) -> pa.Table:
 
 def list_played(folder: Path) -> list[Path]:
     """Return the runs of engines that are whole, in order of their names."""
-    return sorted(place.parent for place in (folder / PLAYED).glob(f"*/{_RECORD}"))
+    return sorted(place.parent for place in (folder / PLAYED).glob(f"*/{PLAYED_FILE}"))
 
 
 def is_played(folder: Path, record: PlayedRun) -> bool:
     """Tell whether a run of an engine is there."""
-    return (folder / PLAYED / name_run(record) / _RECORD).exists()
+    return (folder / PLAYED / name_run(record) / PLAYED_FILE).exists()
 
 
 def read_played(place: Path) -> PlayedRun:
     """Return what is said about a run, or raise DataError."""
     try:
-        return PlayedRun.model_validate_json((place / _RECORD).read_bytes())
+        return PlayedRun.model_validate_json((place / PLAYED_FILE).read_bytes())
     except FileNotFoundError:
-        raise DataError(f"{place}: expected {_RECORD}, as `hydrograph bench play` writes it") from None
+        raise DataError(f"{place}: expected {PLAYED_FILE}, as `hydrograph bench play` writes it") from None
     except ValidationError as error:
-        raise DataError(f"{place / _RECORD}: {find_invalid_field(error)}") from None
+        raise DataError(f"{place / PLAYED_FILE}: {find_invalid_field(error)}") from None
 
 
 def read_answers(place: Path, query: str) -> Iterator[tuple[float, int | None, Counter[RowText]]]:
@@ -313,7 +313,7 @@ def write_tables(folder: Path) -> list[Path]:
     rows: dict[str, list[dict[str, Any]]] = {}
     for record in read_records(folder):
         line = record.model_dump(mode="json")
-        rows.setdefault(line.pop("record"), []).append(_flat(line))
+        rows.setdefault(line.pop("record"), []).append(flatten_record(line))
     target = folder / TABLES
     target.mkdir(exist_ok=True)
     files = []
@@ -326,16 +326,16 @@ def write_tables(folder: Path) -> list[Path]:
     return files
 
 
-def _flat(line: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_record(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row: the parts of the key are columns, mappings are JSON.
 
-    >>> _flat({"key": {"test": "a", "settings": {"n": 1}}, "right": 2})
+    >>> flatten_record({"key": {"test": "a", "settings": {"n": 1}}, "right": 2})
     {'test': 'a', 'settings': '{"n": 1}', 'right': 2}
     """
     flat: dict[str, Any] = {}
     for name, value in line.items():
         if name == "key":
-            flat |= _flat(value)
+            flat |= flatten_record(value)
         else:
             flat[name] = json.dumps(value) if isinstance(value, Mapping) else value
     return flat
