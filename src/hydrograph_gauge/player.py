@@ -93,12 +93,14 @@ class AtRandom:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """Element with the time at which it was handed over, and when that was due."""
+    """Element with the time at which the engine took it, and when that was due."""
 
     stream: Iri
     element: Element
     due: float
     at: float
+    told: float | None = None
+    """Time at which the adapter was told; None if the engine did not acknowledge, so that `at` is this time."""
 
 
 class Clock(Protocol):

@@ -6,11 +6,13 @@ import queue
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import BinaryIO, Literal, Protocol, assert_never
 
-from hydrograph.errors import HydrographError, QueryError, SyntaxQueryError, UnsupportedError
+from hydrograph.errors import DataError, HydrographError, QueryError, RunError, SyntaxQueryError, UnsupportedError
+from hydrograph_gauge.engines.outcome import Origin
 from hydrograph_gauge.engines.protocol import (
     Answer,
     End,
@@ -25,16 +27,19 @@ from hydrograph_gauge.engines.protocol import (
     Reply,
     Send,
     Stop,
+    Taken,
     Unregister,
     Unregistered,
     line_of,
     read_command,
 )
 
-Replies = Iterable[Answer | Finished | Failed]
+Replies = Iterable[Answer | Finished | Failed | Taken]
 _ROWS = 20_000
 """Rows of an answer in one line: a line of a million rows is taken for a flood."""
 _NOTHING = b"\n"
+_TAKEN = 500
+"""Elements that are acknowledged together, while more are waiting."""
 
 
 RefusalReason = Literal["syntax", "unsupported", "error"]
@@ -44,10 +49,15 @@ RefusalReason = Literal["syntax", "unsupported", "error"]
 class ForeignQueryError(QueryError):
     """Refusal of a query by a foreign engine, with its message."""
 
-    def __init__(self, why: RefusalReason, words: str) -> None:
+    def __init__(self, why: RefusalReason, words: str, origin: Origin | None = None) -> None:
         """Keep why."""
         super().__init__(words)
         self.why = why
+        self.origin = origin
+
+
+class AdapterError(RunError):
+    """Failure of an adapter, which is not to be charged to the engine behind it."""
 
 
 class EngineAdapter(Protocol):
@@ -127,9 +137,15 @@ def serve(
     target: BinaryIO = sys.stdout.buffer,
     *,
     wake: Wake | None = None,
+    acknowledge: bool = True,
 ) -> None:
-    """Execute commands until `stop` or the end of the input."""
+    """Execute commands until `stop` or the end of the input.
+
+    Each element is acknowledged with the time at which the engine took it, unless the engine does that itself.
+    """
     waiting = (wake or Wake()).waiting
+    taken: list[float] = []
+    number = 0
     threading.Thread(target=_read, args=(source, waiting), daemon=True).start()
 
     def say(replies: Iterable[Reply]) -> None:
@@ -138,6 +154,9 @@ def serve(
         target.flush()
 
     while True:
+        if taken and (waiting.empty() or len(taken) >= _TAKEN):
+            say([Taken(n=number - len(taken), at=tuple(taken))])
+            taken.clear()
         try:
             line = waiting.get(timeout=engine.due())
         except queue.Empty:
@@ -146,19 +165,29 @@ def serve(
             try:
                 say(engine.tick())
             except HydrographError as error:
-                say([Failed(words=str(error))])
+                say([_failed(error)])
             continue
         if not line:
             return
         command = read_command(line)
         if isinstance(command, Stop):
             return
+        if acknowledge and isinstance(command, Send) and command.n is not None:
+            taken.append(time.time() * 1000)
+            number = command.n + 1
         try:
             say(_done(engine, command))
         except HydrographError as error:
-            say([Failed(words=str(error))])
+            say([_failed(error)])
             if isinstance(command, End):
                 say([Ended()])  # otherwise the client would wait for ever
+
+
+def _failed(error: HydrographError) -> Failed:
+    """Return the reply for an error; what an adapter cannot read or do is its own failure."""
+    return Failed(
+        words=str(error), origin=Origin.ADAPTER if isinstance(error, AdapterError | DataError) else Origin.ENGINE
+    )
 
 
 def _read(source: BinaryIO, waiting: queue.Queue[bytes]) -> None:
@@ -191,7 +220,7 @@ def _registered(engine: EngineAdapter, command: Register) -> Registered | Refuse
     try:
         engine.register(command.query, command.text)
     except ForeignQueryError as error:
-        return Refused(query=command.query, why=error.why, words=str(error))
+        return Refused(query=command.query, why=error.why, words=str(error), origin=error.origin)
     except UnsupportedError as error:
         return Refused(query=command.query, why="unsupported", words=str(error))
     except SyntaxQueryError as error:

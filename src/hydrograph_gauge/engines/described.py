@@ -3,7 +3,8 @@
     python -m hydrograph_gauge.engines.described FILE.toml [FILES]
 
 The description gives the start command, the line for each triple, and patterns for output lines: which are rows, and
-which end an execution. `FILES` is the folder of files that the user supplies, such as the engine itself.
+which end an execution. `FILES` is the folder of files that the user supplies, such as the engine itself. A program runs
+once for each query, each with a feed of its own, or once for all of them.
 """
 
 from __future__ import annotations
@@ -11,18 +12,16 @@ from __future__ import annotations
 import queue
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hydrograph.algebra.queries import Dataset, Select
 from hydrograph.errors import DataError, QueryError, RunError, UnsupportedError, UsageError
@@ -31,8 +30,9 @@ from hydrograph.rdf.nquads import split_triple, term_text
 from hydrograph.rdf.terms import Iri
 from hydrograph.rdf.terms import Literal as RdfLiteral
 from hydrograph.rdf.vocab import XSD_DECIMAL, XSD_INTEGER
-from hydrograph_gauge.engines.adapter import ForeignQueryError, Replies, classify_refusal, serve
-from hydrograph_gauge.engines.protocol import Answer, Finished
+from hydrograph_gauge.engines.adapter import AdapterError, ForeignQueryError, Replies, classify_refusal, serve
+from hydrograph_gauge.engines.program_feed import ProgramFeed
+from hydrograph_gauge.engines.protocol import Answer, Failed, Finished, Taken
 from hydrograph_gauge.validation import find_invalid_field
 
 DESCRIPTIONS = Path(__file__).with_name("descriptions")
@@ -49,12 +49,20 @@ class Input(_Part):
     terms: Literal["n-triples", "bare"] = "n-triples"
     """How terms are written: as in N-Triples, or IRIs and texts as they are."""
     element: str | None = None
-    """A line after the triples of each element, with {stream} and {t}; None: the program is not told where one ends."""
+    """A line after the triples of each element, with {stream}, {t} and {n}, its number; None: it is not told."""
+    register_query: str | None = Field(default=None, alias="register")
+    """Line for a query, if one process has them all, with {number}, its number, and the paths of the command."""
+    unregister: str | None = None
+    """Line to forget a query, with {number}."""
     end: str | None = None
 
 
 class Output(_Part):
-    """What the program writes, as regular expressions that whole lines match."""
+    """What the program writes, as regular expressions that whole lines match.
+
+    Where one process has all queries, a group named `query` is the number of the query that a line is about. The other
+    groups may have names as well: `terms`, `t`, `words`, `n` and `at`.
+    """
 
     row: str
     """A row; its first group holds the terms, in the order of SELECT."""
@@ -66,12 +74,19 @@ class Output(_Part):
     """Line for a registered query; None: it is registered once the program runs."""
     refused: str | None = None
     """Line for a refused query; its first group is the reason."""
+    failed: str | None = None
+    """Line for a query that has failed; its first group is the reason."""
+    taken: str | None = None
+    """Line for an element that the engine has taken, with groups `n` and `at`, its time in Unix milliseconds.
+
+    None: an element counts as taken when it has been written to the program.
+    """
     syntax: str | None = None
     """Found in the words of a refusal that is for the query's syntax."""
     unsupported: str | None = None
     """Found in the words of a refusal that is for something the program does not do."""
 
-    @field_validator("row", "finished", "ready", "refused", "syntax", "unsupported")
+    @field_validator("row", "finished", "ready", "refused", "failed", "taken", "syntax", "unsupported")
     @classmethod
     def _is_regular(cls, text: str | None) -> str | None:
         if text is not None:
@@ -91,6 +106,10 @@ class Description(_Part):
 
     name: str
     command: tuple[str, ...] = Field(min_length=1)
+    processes: Literal["each", "one"] = "each"
+    """Whether each query has a process of its own, or one process has them all."""
+    version: str | None = None
+    """Version whose limits are known, see `version_limits`: what it cannot be asked is not asked."""
     dialect: str = "rspql"
     profile: str = "rspql"
     by_clock: bool = False
@@ -114,7 +133,19 @@ class Description(_Part):
     @property
     def has_graphs(self) -> bool:
         """Whether the program is told the names of static graphs."""
-        return any("{graphs}" in part for part in self.command)
+        return any("{graphs}" in part for part in (*self.command, self.input.register_query or ""))
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Description:
+        if self.processes == "each":
+            return self
+        if self.input.register_query is None or self.output.ready is None:
+            raise ValueError("one process for all queries needs input.register and output.ready")
+        for name in ("row", "finished", "ready", "refused", "failed"):
+            text = getattr(self.output, name)
+            if text is not None and "query" not in re.compile(text).groupindex:
+                raise ValueError(f"one process for all queries needs a group (?P<query>…) in output.{name}")
+        return self
 
 
 def read_description(file: Path) -> Description:
@@ -149,17 +180,18 @@ def described_command(file: Path, files: Path | None) -> list[str]:
 
 @dataclass(slots=True)
 class _Running:
-    """The program of one query."""
+    """Query and the program that has it."""
 
-    process: subprocess.Popen[str]
+    feed: ProgramFeed
+    number: int
     variables: tuple[str, ...]
     streams: frozenset[str]
-    lines: queue.SimpleQueue[str]
     rows: list[dict[str, str]] = field(default_factory=list)
+    failed: bool = False
 
 
 class DescribedEngine:
-    """Adapter with one process for each query; their output is polled."""
+    """Adapter of a described program, whose output is polled. Programs are fed independently of each other."""
 
     def __init__(self, description: Description, files: Path | None, folder: Path) -> None:
         """Start without queries."""
@@ -168,16 +200,19 @@ class DescribedEngine:
         self._static.touch()
         self._graphs: dict[str, Path] = {}
         self._running: dict[str, _Running] = {}
+        self._shared: ProgramFeed | None = None
+        self._early: list[Answer | Finished | Failed | Taken] = []
         self._number = 0
+        self._sent = 0
 
     def load(self, file: str, graph: str | None) -> None:
-        """Store static data for programs that are started later, each graph in its own file."""
+        """Store static data for queries that are registered later, each graph in its own file."""
         if graph is None:
             target = self._static
         elif self._description.has_graphs:
             target = self._graphs.setdefault(graph, self._folder / f"graph{len(self._graphs)}.nt")
         else:
-            raise RunError(
+            raise AdapterError(
                 f"{self._description.name} is described without named graphs such as <{graph}>: its command has no "
                 "{graphs}"
             )
@@ -185,33 +220,37 @@ class DescribedEngine:
             kept.write(Path(file).read_bytes())
 
     def register(self, name: str, text: str) -> None:
-        """Start the program with the query in a file."""
+        """Start the program with the query in a file, or give the file to the one that runs."""
         asked = _asked(text, self._description.dialect)
         self._number += 1
         file = self._folder / f"query{self._number}"
         file.write_text(text, "utf-8")
-        places = {
-            "query": file,
-            "static": self._default(asked.dataset),
-            "graphs": self._named(asked.dataset),
-            "files": self._files or "",
-            "here": DESCRIPTIONS,
-        }
-        command = [part.format_map(_strings(places)) for part in self._description.command]
-        try:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        except OSError as error:
-            raise RunError(f"cannot start {command[0]}: {error.strerror}") from None
-        assert process.stdout is not None
-        lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
-        running = _Running(process, asked.variables, asked.streams, lines)
+        places = _strings(
+            {
+                "query": file,
+                "number": self._number,
+                "static": self._default(asked.dataset),
+                "graphs": self._named(asked.dataset),
+                "files": self._files or "",
+                "here": DESCRIPTIONS,
+            }
+        )
+        register = self._description.input.register_query
+        if self._description.processes == "each" or register is None:
+            feed = self._start(places)
+        else:
+            feed = self._shared = self._shared or self._start(places)
+            feed.put(register.format_map(places) + "\n")
+        running = _Running(feed, self._number, asked.variables, asked.streams)
         self._running[name] = running
         try:
             self._wait(running)
         except (QueryError, RunError):
             self.unregister(name)
             raise
+
+    def _start(self, places: Mapping[str, str]) -> ProgramFeed:
+        return ProgramFeed([part.format_map(places) for part in self._description.command])
 
     def _graph(self, name: str) -> Path:
         """Return the data of a graph that a query names: where none has that name, it means the default data."""
@@ -234,66 +273,78 @@ class DescribedEngine:
         return target
 
     def _wait(self, running: _Running) -> None:
-        """Wait until the query is registered, or raise QueryError."""
+        """Wait until the query is registered, or raise QueryError. Lines about other queries are kept."""
         output = self._description.output
         if output.ready is None:
             return
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
             try:
-                line = running.lines.get(timeout=_LOOK)
+                line = running.feed.lines.get(timeout=_LOOK)
             except queue.Empty:
-                if running.process.poll() is not None:
-                    raise RunError(f"{self._description.name} ended with {running.process.returncode}") from None
+                if (code := running.feed.ended) is not None and running.feed.lines.empty():
+                    raise RunError(f"{self._description.name} ended with {code}") from None
                 continue
-            if re.fullmatch(output.ready, line):
+            if (found := re.fullmatch(output.ready, line)) and self._is_about(found, running):
                 return
-            if output.refused is not None and (found := re.fullmatch(output.refused, line)):
-                words = found[1] if found.groups() else line
+            if (
+                output.refused is not None
+                and (found := re.fullmatch(output.refused, line))
+                and self._is_about(found, running)
+            ):
+                words = _group(found, "words", line) or ""
                 raise ForeignQueryError(classify_refusal(words, output.syntax, output.unsupported), words)
-        raise RunError(f"{self._description.name} was not ready after {_PATIENCE:g} s")
+            self._early += self._line(running.feed, line)
+        raise AdapterError(f"{self._description.name} was not ready after {_PATIENCE:g} s")
+
+    def _is_about(self, found: re.Match[str], running: _Running) -> bool:
+        return self._description.processes == "each" or found["query"] == str(running.number)
 
     def unregister(self, name: str) -> None:
-        """End a program."""
-        if (running := self._running.pop(name, None)) is not None:
-            running.process.kill()
-            running.process.wait()
+        """Forget a query; end its program, if it has one of its own."""
+        if (running := self._running.pop(name, None)) is None:
+            return
+        if self._description.processes == "each":
+            running.feed.kill()
+        elif (line := self._description.input.unregister) is not None and not running.feed.fed:
+            running.feed.put(line.format(number=running.number) + "\n")
 
     def send(self, stream: str, t: int, triples: tuple[str, ...]) -> Replies:
-        """Write a line for each triple to the programs that read the stream."""
+        """Let a line for each triple wait for the programs that read the stream."""
         given = self._description.input
+        number, self._sent = self._sent, self._sent + 1
         lines = []
         for triple in triples:
             s, p, o = (text if given.terms == "n-triples" else _bare(text) for text in split_triple(triple))
             lines.append(given.triple.format(stream=stream, t=t, s=s, p=p, o=o) + "\n")
         if given.element is not None:
-            lines.append(given.element.format(stream=stream, t=t) + "\n")
-        for running in self._running.values():
-            if stream in running.streams:
-                self._write(running, "".join(lines))
-        return self.tick()
+            lines.append(given.element.format(stream=stream, t=t, n=number) + "\n")
+        text = "".join(lines)
+        for feed in self._feeds(stream):
+            feed.put(text, number)
+        yield from self.tick()
 
-    def _write(self, running: _Running, text: str) -> None:
-        assert running.process.stdin is not None
-        try:
-            running.process.stdin.write(text)
-            running.process.stdin.flush()
-        except BrokenPipeError:
-            raise RunError(f"{self._description.name} ended with {running.process.wait()}") from None
+    def _feeds(self, stream: str | None = None) -> list[ProgramFeed]:
+        """Return the programs that read a stream; one that has all queries reads every stream."""
+        if self._shared is not None:
+            return [self._shared]
+        return [each.feed for each in self._running.values() if stream is None or stream in each.streams]
 
     def end(self) -> Replies:
-        """Say that all is sent, and wait until no more lines come."""
-        for running in self._running.values():
+        """Close the input of the programs, and wait until they have read it and no more lines come."""
+        feeds = self._feeds()
+        for feed in feeds:
             if self._description.input.end is not None:
-                self._write(running, self._description.input.end + "\n")
-            assert running.process.stdin is not None
-            running.process.stdin.close()
+                feed.put(self._description.input.end + "\n")
+            feed.close()
         last = time.monotonic()
         while time.monotonic() - last < self._description.settle:
-            for answer in self.tick():
+            for reply in self.tick():
                 last = time.monotonic()
-                yield answer
-            if all(r.process.poll() is not None and r.lines.empty() for r in self._running.values()):
+                yield reply
+            if not all(feed.fed for feed in feeds):
+                last = time.monotonic()  # a slow program has not read everything yet
+            if all(feed.ended is not None and feed.lines.empty() for feed in feeds):
                 break
             time.sleep(_LOOK)
         yield from self.tick()
@@ -303,24 +354,66 @@ class DescribedEngine:
         return _LOOK
 
     def tick(self) -> Replies:
-        """Say what the programs have written."""
+        """Return what the programs have written, what they have taken, and which of them have failed."""
+        early, self._early = self._early, []
+        yield from early
+        for feed in dict.fromkeys(self._feeds()):
+            while not feed.lines.empty():
+                yield from self._line(feed, feed.lines.get())
         for name, running in self._running.items():
-            while not running.lines.empty():
-                yield from self._line(name, running, running.lines.get())
+            yield from self._taken(name, running)
+            code = running.feed.ended
+            if code not in (None, 0) and not running.failed and running.feed.lines.empty():
+                running.failed = True
+                yield Failed(query=name, words=f"{self._description.name} ended with {code}")
 
-    def _line(self, name: str, running: _Running, line: str) -> Replies:
+    def _taken(self, name: str, running: _Running) -> Replies:
+        """Acknowledge elements by the times at which they were written, if the program does not do so itself."""
+        if self._description.output.taken is not None:
+            return
+        own = self._description.processes == "each"
+        while not running.feed.written.empty():
+            number, at = running.feed.written.get()
+            yield Taken(n=number, at=(at,), query=name if own else None)
+
+    def _line(self, feed: ProgramFeed, line: str) -> Replies:
         output = self._description.output
-        if output.finished is not None and (found := re.fullmatch(output.finished, line)):
-            rows, running.rows = tuple(running.rows), []
-            t = int(found[1]) if found.groups() and found[1] is not None else None
-            yield Answer(query=name, rows=rows, t=t)
-            yield Finished(query=name)
-        elif found := re.fullmatch(output.row, line):
-            running.rows.append(_row(found[1] if found.groups() else line, running.variables, output))
-            if output.finished is None:
-                yield Answer(query=name, rows=(running.rows.pop(),))
+        if output.taken is not None and (found := re.fullmatch(output.taken, line)):
+            own = next((name for name, each in self._running.items() if each.feed is feed), None)
+            shared = self._description.processes == "one"
+            yield Taken(n=int(found["n"]), at=(float(found["at"]),), query=None if shared else own)
+        elif output.finished is not None and (found := re.fullmatch(output.finished, line)):
+            for name, running in self._about(feed, found):
+                rows, running.rows = tuple(running.rows), []
+                t = _group(found, "t", None)
+                yield Answer(query=name, rows=rows, t=None if t is None else int(t))
                 yield Finished(query=name)
-        # Other lines are the program's own talk.
+        elif output.failed is not None and (found := re.fullmatch(output.failed, line)):
+            for name, running in self._about(feed, found):
+                running.failed = True
+                yield Failed(query=name, words=_group(found, "words", line) or "")
+        elif found := re.fullmatch(output.row, line):
+            for name, running in self._about(feed, found):
+                running.rows.append(_row(_group(found, "terms", line) or "", running.variables, output))
+                if output.finished is None:
+                    yield Answer(query=name, rows=(running.rows.pop(),))
+                    yield Finished(query=name)
+        # Other lines are messages of the program.
+
+    def _about(self, feed: ProgramFeed, found: re.Match[str]) -> list[tuple[str, _Running]]:
+        """Return the query that a line is about; none if it has been forgotten."""
+        return [
+            (name, running)
+            for name, running in self._running.items()
+            if running.feed is feed and self._is_about(found, running)
+        ]
+
+
+def _group(found: re.Match[str], name: str, otherwise: str | None) -> str | None:
+    """Return a group by its name, or the first one of a pattern without names, or something else without groups."""
+    if name in found.re.groupindex:
+        return found[name]
+    return found[1] if found.re.groups and not found.re.groupindex else otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,12 +474,7 @@ def _strings(places: Mapping[str, object]) -> dict[str, str]:
     return {name: str(place) for name, place in places.items()}
 
 
-def _read(source: IO[str], lines: queue.SimpleQueue[str]) -> None:
-    for line in source:
-        lines.put(line.rstrip("\r\n"))
-
-
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="described-") as made:
         supplied = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-        serve(DescribedEngine(read_description(Path(sys.argv[1])), supplied, Path(made)))
+        serve(DescribedEngine(read_description(Path(sys.argv[1])), supplied, Path(made)), acknowledge=False)

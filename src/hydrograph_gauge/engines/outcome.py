@@ -14,6 +14,8 @@ class Verdict(StrEnum):
     """Outcomes that a report counts."""
 
     OK = "ok"
+    NOT_ASKED = "not asked"
+    """The engine's language or version cannot express the query: neither a success nor a failure."""
     WRONG = "wrong"
     NO_ANSWER = "no answer"
     SYNTAX_ERROR = "syntax error"
@@ -29,6 +31,16 @@ class Phase(StrEnum):
 
     REGISTRATION = "registration"
     EXECUTION = "execution"
+
+
+class Origin(StrEnum):
+    """Part to which a failure is attributed."""
+
+    ENGINE = "engine"
+    ADAPTER = "adapter"
+    """The program between gauge and engine, or what it needs: files, options, versions."""
+    TEXT = "text"
+    """The query as the engine was asked it: its grammar has no such sentence."""
 
 
 class OutputError(StrEnum):
@@ -49,6 +61,8 @@ class Outcome:
     words: str = ""
     output_error: OutputError | None = None
     """For the verdict RUNTIME_ERROR: the error in the output, if that is the cause."""
+    origin: Origin | None = None
+    """What failed; None for a query that was not asked, or is judged by its answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 import psutil
@@ -74,6 +76,17 @@ class EngineProcess:
     _ending: _Ending
     _ended: EngineStoppedError | None = field(default=None)
 
+    def read_errors(self, start: int = 0) -> str:
+        """Return what was written to standard error from a position on."""
+        # The engine writes at the position that it shares with this file, so the read must not move it.
+        size = os.fstat(self._errors.fileno()).st_size
+        return os.pread(self._errors.fileno(), size - start, start).decode("utf-8", "replace")
+
+    @property
+    def error_position(self) -> int:
+        """The end of standard error as it is now, in bytes."""
+        return os.fstat(self._errors.fileno()).st_size
+
     @property
     def samples(self) -> list[Sample]:
         """Resources used so far."""
@@ -108,8 +121,7 @@ class EngineProcess:
             code = self.process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             return EngineStoppedError(Verdict.CRASH, "it closed its output and continued to run")
-        self._errors.seek(0)
-        words = self._errors.read().decode("utf-8", "replace")[-_WORDS:].strip()
+        words = self.read_errors()[-_WORDS:].strip()
         if self._ending.why is Verdict.OUT_OF_MEMORY:
             peak = max((sample.memory for sample in self.samples), default=0.0)
             verdict = Verdict.OUT_OF_MEMORY
@@ -148,9 +160,12 @@ class _Ending:
 
 
 @contextmanager
-def start_engine(command: Sequence[str], limits: Limits) -> Iterator[EngineProcess]:
-    """Start a program in a process of its own, and end it and all it has started on leaving."""
-    with tempfile.TemporaryFile() as errors:
+def start_engine(command: Sequence[str], limits: Limits, errors_file: Path | None = None) -> Iterator[EngineProcess]:
+    """Start a program in a process of its own, and end it and all it has started on leaving.
+
+    Its standard error is kept in a file, if one is given.
+    """
+    with tempfile.TemporaryFile() if errors_file is None else errors_file.open("w+b") as errors:
         try:
             process = subprocess.Popen(
                 list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hydrograph.errors import DataError
 from hydrograph.rdf.encoding import decode
+from hydrograph_gauge.engines.outcome import Origin
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.validation import find_invalid_field
 
@@ -53,6 +54,8 @@ class Send(_Message):
     stream: str
     t: int
     triples: tuple[str, ...]
+    n: int | None = None
+    """Number of the element in the play, from 0: `taken` names it."""
 
 
 class End(_Message):
@@ -97,6 +100,20 @@ class Refused(_Message):
     query: str
     why: Literal["syntax", "unsupported", "error"]
     words: str = ""
+    origin: Origin | None = None
+    """Who is to blame, if the reason does not tell."""
+
+
+class Taken(_Message):
+    """The engine has taken elements with consecutive numbers from `n` on; the times are Unix milliseconds.
+
+    With a query, only that one has taken them: engines with a process for each query feed them independently.
+    """
+
+    reply: Literal["taken"] = "taken"
+    n: int
+    at: tuple[float, ...]
+    query: str | None = None
 
 
 class Answer(_Message):
@@ -127,9 +144,10 @@ class Failed(_Message):
     reply: Literal["failed"] = "failed"
     query: str | None = None
     words: str = ""
+    origin: Origin = Origin.ENGINE
 
 
-Reply: TypeAlias = Loaded | Registered | Unregistered | Refused | Answer | Finished | Ended | Failed
+Reply: TypeAlias = Loaded | Registered | Unregistered | Refused | Taken | Answer | Finished | Ended | Failed
 
 _Kind = TypeVar("_Kind")
 _COMMANDS: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="do")])

@@ -30,6 +30,7 @@ from hydrograph.language.printer import print_query
 from hydrograph.windows.profile import PRESETS, RSPQL, Profile, preset
 from hydrograph_gauge.engines import oxigraph, rsp_js
 from hydrograph_gauge.engines.described import DESCRIPTIONS, Description, described_command, read_description
+from hydrograph_gauge.engines.version_limits import VersionLimits, limits_of
 from hydrograph_gauge.validation import find_invalid_field
 
 _VERSION_TIMEOUT = 20.0  # seconds for a program to say its version
@@ -89,6 +90,8 @@ class EngineEntry:
     """The language that it is asked in, unless a query has a text for this engine."""
     words: QueryPrinter | None = None
     """Printer to use instead of the dialect's, for an engine with its own variant of the language."""
+    limits: VersionLimits = lambda _: iter(())
+    """What its version cannot be asked, though its language has words for it."""
     profile: Profile = RSPQL
     """Profile by which the oracle judges it, unless an experiment sets another."""
     by_clock: bool = False
@@ -160,6 +163,7 @@ def _described(file: Path, name: str, what: str) -> EngineEntry:
         by_clock=given.by_clock,
         eager=given.eager,
         announces=given.announces,
+        limits=limits_of(given.version),
         versions=lambda rest: described_versions(given, Path(rest)),
     )
 
@@ -321,4 +325,16 @@ def print_for_engine(name: str, query: ContinuousQuery) -> str:
     found = get_engine(name)
     if found.words is None and found.dialect not in DIALECTS:
         raise UnsupportedError(f"a query for {name} has to come in its own language, {found.dialect}")
-    return found.words(query) if found.words is not None else print_query(query, found.dialect)
+    check_limits(name, query)
+    if found.words is not None:
+        return found.words(query)
+    printer = DIALECTS[found.dialect].printer
+    if any(lack.part == "name" for lack in printer(printer.view(query)).lacks()):
+        query = replace(query, name=None)  # the gauge has its own names for queries
+    return print_query(query, found.dialect)
+
+
+def check_limits(name: str, query: ContinuousQuery) -> None:
+    """Raise UnsupportedError if the version of an engine cannot be asked a query, in whatever words."""
+    for sentence in get_engine(name).limits(query):
+        raise UnsupportedError(sentence)

@@ -47,9 +47,10 @@ class ExperimentQuery:
         return tuple(variable.name for variable in answer_columns(self.algebra))
 
     def text_for(self, engine: str) -> str:
-        """Return what an engine is asked, or raise UnsupportedError if its language has no words for it."""
+        """Return what an engine is asked, or raise UnsupportedError if its language or version has no words for it."""
         if engine in self.engine_texts:
             return self.engine_texts[engine]
+        registry.check_limits(engine, self.algebra)
         found = registry.get_engine(engine)
         if found.words is None and found.dialect == dialect_of(self.text).name:
             return self.text

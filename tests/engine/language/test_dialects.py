@@ -191,10 +191,10 @@ def test_every_c_sparql_text_is_registered(name: str | None) -> None:
         name=name,
     )
     text = print_query(query, "csparql")
-    assert text.startswith(f"REGISTER QUERY {name or 'unnamed'} AS\n")
+    assert text.startswith(f"REGISTER QUERY {name or 'anonymous'} AS\n")
     assert parse(text).name == name
     periodic = print_query(replace(query, every=5_000), "csparql")
-    assert periodic.startswith(f"REGISTER QUERY {name or 'unnamed'} COMPUTED EVERY 5s AS\n")
+    assert periodic.startswith(f"REGISTER QUERY {name or 'anonymous'} COMPUTED EVERY 5s AS\n")
 
 
 @pytest.mark.parametrize(

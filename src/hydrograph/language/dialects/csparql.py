@@ -23,7 +23,7 @@ from hydrograph.temporal import DAY, HOUR, MINUTE, SECOND, Duration
 TIMESTAMP = Iri("http://larkc.eu/csparql/sparql/jena/ext#timestamp")
 
 UNITS: Mapping[str, Duration | str] = {"S": SECOND, "MS": 1, "M": MINUTE, "H": HOUR, "D": DAY}
-UNNAMED = "unnamed"
+UNNAMED = "anonymous"
 """Name that a query without one is printed with, and that is read as none: the engine requires REGISTER."""
 _NAME = re.compile(r"(?!(?i:as)$)[A-Za-z_][A-Za-z0-9_]*")
 
