@@ -128,7 +128,9 @@ def test_many_streams_in_one_plan_equal_the_oracle(spark: SparkSession, local: L
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("enabled", [True, False], ids=["adaptive", "not-adaptive"])
+@pytest.mark.parametrize(
+    "enabled", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["adaptive", "not-adaptive"]
+)
 def test_every_operator_on_spark_equals_the_oracle(spark: SparkSession, local: Local, enabled: bool) -> None:
     with adaptive(spark, enabled=enabled):
         assert sum(check(case, number, FULL, spark, local) for number, case in enumerate(covering_queries())) > 50
