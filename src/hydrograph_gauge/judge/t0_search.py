@@ -133,6 +133,7 @@ class EngineOutput:
         answers = [(t, self._values.numbers(rows)) for t, rows in said]
         self._said = [rows for _, rows in answers]
         self._eager = eager
+        self._silent = all(self._said)
         times = [t for t, _ in answers if t is not None]
         self.named = tuple(times) if len(times) == len(answers) and not eager else ()
         """The times that answers name, if all do."""
@@ -148,7 +149,8 @@ class EngineOutput:
         reports = [(t, self._values.numbers(rows)) for t, rows in due]
         if self.named:
             return self._wrong_by_time(reports)
-        rows_due = [rows for _, rows in reports]
+        # An engine without an empty answer reports only what it finds: empty windows are no part of its sequence.
+        rows_due = [rows for _, rows in reports if rows or not self._silent]
         if self._eager:
             return _apart(sum(rows_due, Counter()), sum(self._said, Counter()))
         at = self._place(rows_due)

@@ -125,11 +125,18 @@ def bag(texts: str) -> Counter[RowText]:
         (["cd", "e"], 1),
         (["ab", "ef"], 4),  # one left out in the middle: not contiguous
         (["ab", "cd", "ef", "g", "hi"], 2),
+        (["cd", "", "ef"], 6),  # an empty answer belongs to the sequence
     ],
 )
 def test_answers_are_compared_as_a_contiguous_part(said: list[str], wrong: int) -> None:
     due = [bag(texts) for texts in ("", "ab", "cd", "ef", "g")]
     assert EngineOutput([(None, bag(texts)) for texts in said], eager=False).wrong(enumerate(due)) == wrong
+
+
+def test_an_engine_that_is_silent_when_empty_skips_empty_windows() -> None:
+    due = [bag(texts) for texts in ("ab", "", "cd", "", "", "ef")]
+    assert EngineOutput([(None, bag(texts)) for texts in ("ab", "cd", "ef")], eager=False).wrong(enumerate(due)) == 0
+    assert EngineOutput([(None, bag(texts)) for texts in ("ab", "cd", "")], eager=False).wrong(enumerate(due)) > 0
 
 
 def test_answers_that_name_a_time_are_compared_with_the_report_of_that_time() -> None:
