@@ -35,6 +35,7 @@ from hydrograph_gauge.engines.protocol import (
     rows_of,
 )
 from hydrograph_gauge.engines.resources import Sample
+from hydrograph_gauge.engines.start_phase import Registration, StartPhase, stream_paces, wait_to_register
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.player import AsFastAsTaken, Handed, Pace, WallClock, play
 
@@ -72,6 +73,8 @@ class SessionInput:
 
     Only for engines that execute at each element and say so; others would be waited for in vain.
     """
+    start: StartPhase | None = None
+    """Control of when queries are registered and streams begin; their paces are then by event time."""
 
 
 @dataclass(slots=True)
@@ -90,6 +93,8 @@ class SessionResult:
     executions: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     samples: list[Sample] = field(default_factory=list)
+    registered: dict[str, Registration] = field(default_factory=dict)
+    """When each query was registered."""
 
 
 def run_session(
@@ -155,10 +160,14 @@ def _prepare(engine: EngineProcess, task: SessionInput, played: SessionResult, s
             raise EngineStoppedError(Verdict.RUNTIME_ERROR, f"static data: {words}")
     for name, question in task.questions.items():
         position = engine.error_position
+        if task.start is not None:
+            time.sleep(wait_to_register(time.time() * 1000) / 1000)
+        told = time.time() * 1000
         engine.tell(Register(query=name, text=question.text))
         match engine.hear().reply:
             case Registered():
                 standing.append(name)
+                played.registered[name] = Registration(told, time.time() * 1000)
             case Refused() as refused:
                 played.outcomes[name] = _refusal(refused)
             case Failed() as failed:
@@ -199,8 +208,9 @@ def _play(engine: EngineProcess, task: SessionInput, standing: list[str], played
         elif isinstance(task.paces[stream], AsFastAsTaken):
             listener.wait_until_taken()
 
+    paces = task.paces if task.start is None else stream_paces(task.start, played.registered, time.time() * 1000)
     try:
-        play(task.streams, task.paces, hand_over, WallClock(), played.handed)
+        play(task.streams, paces, hand_over, WallClock(), played.handed)
         engine.tell(End())
     except EngineStoppedError:
         listener.join()

@@ -18,6 +18,7 @@ from hydrograph_gauge.experiments.run_folder import TABLES, flatten_record
 from hydrograph_gauge.experiments.summary import tally_windows
 from hydrograph_gauge.run_records import (
     FunctionalRecord,
+    FunctionalVerdict,
     MaxRateRecord,
     OutcomeRecord,
     Provenance,
@@ -186,13 +187,13 @@ def _rates(records: Sequence[Record]) -> str:
 
 
 def _functional(records: Sequence[Record]) -> str:
-    found: dict[tuple[str, str], Counter[bool | None]] = {}
+    found: dict[tuple[str, str], Counter[FunctionalVerdict]] = {}
     for record in records:
         if isinstance(record, FunctionalRecord):
-            found.setdefault((record.engine, record.group), Counter())[record.passed] += 1
-    rows = [[engine, group, n[True], n[False], n[None]] for (engine, group), n in found.items()]
-    header = ["engine", "group", "passed", "failed", "not asked"]
-    return latex_table("Functional suite", header, rows, range(2, 5)) if rows else ""
+            found.setdefault((record.engine, record.group), Counter())[record.verdict] += 1
+    rows = [[engine, group, *(n[verdict] for verdict in FunctionalVerdict)] for (engine, group), n in found.items()]
+    header = ["engine", "group", *(verdict.value for verdict in FunctionalVerdict)]
+    return latex_table("Functional suite", header, rows, range(2, len(header))) if rows else ""
 
 
 def _setting(origin: Provenance) -> str:

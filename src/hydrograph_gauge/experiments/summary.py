@@ -12,6 +12,7 @@ from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.run_records import (
     ExclusionRecord,
     FunctionalRecord,
+    FunctionalVerdict,
     MaxRateRecord,
     MissingEngineRecord,
     OutcomeRecord,
@@ -79,14 +80,7 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
         )
     yield from _origins(folders)
     yield from _unexplained(folders)
-    passed: dict[str, Counter[bool | None]] = {}
-    for folder in folders:
-        for record in read_records(folder):
-            if isinstance(record, FunctionalRecord):
-                passed.setdefault(record.engine, Counter())[record.passed] += 1
-    for engine, counts in passed.items():
-        unable = f", {counts[None]} not supported" if counts[None] else ""
-        yield f"functional suite, {engine}: {counts[True]} passed, {counts[False]} failed{unable}"
+    yield from _functional(folders)
     for folder in folders:
         for record in read_records(folder):
             if isinstance(record, MaxRateRecord):
@@ -95,6 +89,24 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
                 yield f"{record.test}: {record.query} excluded: {record.why}"
             elif isinstance(record, MissingEngineRecord) and (record.test, record.engine) not in asked:
                 yield f"{record.test}, {record.engine}: left out: {record.why}"
+
+
+def _functional(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the verdicts of the functional suite by engine, and each case that is right in some runs only."""
+    by_engine: dict[str, list[FunctionalRecord]] = {}
+    for folder in folders:
+        for record in read_records(folder):
+            if isinstance(record, FunctionalRecord):
+                by_engine.setdefault(record.engine, []).append(record)
+    for engine, found in by_engine.items():
+        counts = Counter(record.verdict for record in found)
+        always = (FunctionalVerdict.PASSED, FunctionalVerdict.FAILED)
+        shown = ", ".join(f"{counts[each]} {each}" for each in FunctionalVerdict if counts[each] or each in always)
+        runs = max(record.runs for record in found)
+        yield f"functional suite, {engine}: {shown}" + (f"; {runs} runs each" if runs > 1 else "")
+        for record in found:
+            if record.verdict is FunctionalVerdict.UNSTABLE:
+                yield f"functional suite, {engine}: {record.group}, {record.name} is unstable: {record.words}"
 
 
 def _remarks(one: WindowTally) -> str:

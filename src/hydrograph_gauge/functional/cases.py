@@ -12,12 +12,18 @@ from hydrograph.language import parse
 from hydrograph.rdf.nquads import parse_term
 from hydrograph.rdf.terms import Iri, Literal, Term, Triple
 from hydrograph.rdf.vocab import XSD_INTEGER
-from hydrograph.temporal import Duration
+from hydrograph.temporal import SECOND, Duration, Instant
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.dataset import NO_STATIC, Row, StaticData
 
-UNIT: Duration = 100
-"""Milliseconds that stand for a second of the paper."""
+UNIT: Duration = SECOND
+"""A second of the paper: engines such as C-SPARQL 0.9.7 have no windows of milliseconds."""
+
+PHASE: Duration = UNIT // 2
+"""Milliseconds between the origin of windows by the clock and the time of the case that it is the origin of.
+
+Elements come at whole units, so that half a unit keeps them away from the borders on both sides.
+"""
 
 TAIL = 11
 """Elements behind the last one: one more than the widest window has units."""
@@ -33,26 +39,31 @@ class Case:
     group: str
     name: str
     text: str
-    """RSP-QL; a number followed by `UNITS` is that many units in milliseconds."""
+    """RSP-QL; a number followed by `UNITS` is that many units."""
     streams: Mapping[str, str]
     """By name: lines of a time in units and a statement with names without prefix, such as `3 m1 detectedAt r1`."""
     static: str = ""
     answers: Mapping[int, tuple[str, ...]] | None = None
     """Rows by the unit in which their window closes; None leaves it to the oracle."""
+    origin: int = 0
+    """Unit at which a window begins, where the clock of an engine is started. Before it nothing happens."""
 
     def query(self) -> ContinuousQuery:
-        """Return the query with its durations in milliseconds."""
-        return parse(PREFIX + re.sub(r"(\d+)UNITS", lambda found: f"{int(found[1]) * UNIT}ms", self.text))
+        """Return the query with its durations in seconds."""
+        return parse(PREFIX + re.sub(r"(\d+)UNITS", lambda found: f"{int(found[1]) * UNIT // SECOND}s", self.text))
 
-    def elements(self, *, by_clock: bool = False) -> dict[Iri, tuple[Element, ...]]:
+    def start(self, phase: Duration) -> Instant:
+        """Return when the clock of an engine is started: a phase before the origin of the windows."""
+        return self.origin * UNIT - phase
+
+    def elements(self, *, phase: Duration | None = None) -> dict[Iri, tuple[Element, ...]]:
         """Return the streams; statements at one time are one element.
 
         Behind the last one come some that nothing asks for, one each unit: many engines answer a window only when an
-        element shows that it is over. An engine that goes by the clock gets one half a unit before the first, to
-        start its clock: the order of simultaneous events is undefined.
+        element shows that it is over. With a phase, a further one starts the clock of an engine that goes by it.
         """
         found = {}
-        first, last = self._span()
+        last = self._last()
         for name, lines in self.streams.items():
             by_time: dict[int, set[Triple]] = {}
             for line in lines.strip().splitlines():
@@ -60,8 +71,8 @@ class Case:
                 by_time.setdefault(int(at) * UNIT, set()).add(triple(statement))
             for after in range(1, TAIL + 1):
                 by_time[(last + after) * UNIT] = {triple("nothing follows here")}
-            if by_clock:
-                by_time[first * UNIT - UNIT // 2] = {triple("nothing happens yet")}
+            if phase is not None:
+                by_time[self.start(phase)] = {triple("nothing happens yet")}
             found[Iri(BASE + name)] = tuple(
                 Element(t, seq, frozenset(triples)) for seq, (t, triples) in enumerate(sorted(by_time.items()))
             )
@@ -69,11 +80,10 @@ class Case:
 
     def until(self) -> int:
         """Return the time of the last report that is judged: what comes behind it is about the tail only."""
-        return (self._span()[1] + TAIL - 1) * UNIT
+        return (self._last() + TAIL - 1) * UNIT
 
-    def _span(self) -> tuple[int, int]:
-        units = [int(line.split()[0]) for lines in self.streams.values() for line in lines.strip().splitlines()]
-        return min(units), max(units)
+    def _last(self) -> int:
+        return max(int(line.split()[0]) for lines in self.streams.values() for line in lines.strip().splitlines())
 
     def static_data(self) -> StaticData:
         """Return the static data."""
@@ -214,7 +224,7 @@ def _experiment_1() -> Iterator[Case]:
     for t0, meetings in _MEETINGS.items():
         lines = [f"{t + 10 - t0} {mover} detectedAt {room}" for t, mover, room in _CHANGES if t >= t0]
         rows = {t + 10: (room,) for t, room in meetings.items()}
-        yield Case("Experiment 1", f"t0 = {t0}", text, {"s": "\n".join(lines)}, answers=rows)
+        yield Case("Experiment 1", f"t0 = {t0}", text, {"s": "\n".join(lines)}, answers=rows, origin=10)
 
 
 _MOVERS = "0 m1 detectedAt r1\n5 m2 detectedAt r2\n10 m3 detectedAt r1\n15 m4 detectedAt r2"

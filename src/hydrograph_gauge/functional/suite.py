@@ -1,4 +1,8 @@
-"""Functional suite on an engine: all cases in one process, and each alone if that process dies."""
+"""Functional suite on an engine: all cases in one process, and each alone if that process dies, several times.
+
+An engine that goes by the clock is asked at a controlled phase (`start_phase`). A case that is right in some runs and
+wrong in others is unstable: that is a verdict of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,25 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 from pathlib import Path
 from typing import Protocol
 
 from hydrograph.algebra.nodes import Values
 from hydrograph.algebra.queries import ContinuousQuery, Select
+from hydrograph.algebra.windows import TimeWindow
 from hydrograph.errors import UnsupportedError
 from hydrograph.rdf.nquads import term_text
 from hydrograph.rdf.terms import Iri
-from hydrograph.temporal import Instant
+from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import RSPQL, Profile
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.engines.outcome import AnswerBlock, Outcome, Phase, Verdict
+from hydrograph_gauge.engines.outcome import AnswerBlock, Origin, Outcome, Phase, Verdict
 from hydrograph_gauge.engines.process import Limits
 from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
-from hydrograph_gauge.functional.cases import CASES
+from hydrograph_gauge.engines.start_phase import StartPhase
+from hydrograph_gauge.functional.cases import CASES, PHASE
 from hydrograph_gauge.oracle.compare import Difference, compare, format_row
 from hydrograph_gauge.oracle.dataset import Row, StaticData
 from hydrograph_gauge.oracle.evaluate import evaluate_reports
@@ -50,8 +57,11 @@ class SuiteTest(Protocol):
     def query(self) -> ContinuousQuery:
         """Return the query."""
 
-    def elements(self, *, by_clock: bool = False) -> Mapping[Iri, tuple[Element, ...]]:
-        """Return the streams."""
+    def start(self, phase: Duration) -> Instant:
+        """Return the time at which the clock of an engine is started."""
+
+    def elements(self, *, phase: Duration | None = None) -> Mapping[Iri, tuple[Element, ...]]:
+        """Return the streams, with a phase for an engine that goes by the clock."""
 
     def static_data(self) -> StaticData:
         """Return the static data."""
@@ -79,15 +89,52 @@ class _Asked:
         windows = tuple(replace(window, stream=self._own(window.stream)) for window in query.windows)
         return replace(query, windows=windows)
 
-    def streams(self, *, by_clock: bool) -> dict[Iri, tuple[Element, ...]]:
-        return {self._own(name): each for name, each in self.case.elements(by_clock=by_clock).items()}
+    def streams(self, phase: Duration | None) -> dict[Iri, tuple[Element, ...]]:
+        return {self._own(name): each for name, each in self.case.elements(phase=phase).items()}
+
+    def period(self) -> Duration:
+        """Return after how many milliseconds the windows repeat."""
+        windows = [window.definition for window in self.case.query().windows]
+        return lcm(*(window.slide for window in windows if isinstance(window, TimeWindow) and window.slide))
 
     def _own(self, stream: Iri) -> Iri:
         return Iri(f"{stream.value}-{self.number}")
 
 
-def run_suite(engine: str, cases: Sequence[SuiteTest] = CASES, limits: Limits = _LIMITS) -> Iterator[FunctionalRecord]:
-    """Yield how an engine does in each case; a case that its language cannot express is not run."""
+def run_suite(
+    engine: str,
+    cases: Sequence[SuiteTest] = CASES,
+    limits: Limits = _LIMITS,
+    *,
+    repeat: int = 1,
+    phase: Duration = PHASE,
+) -> Iterator[FunctionalRecord]:
+    """Yield how an engine does in each case over all runs; a case that its language cannot express is not run.
+
+    Each run has processes of its own. The phase is that of an engine that goes by the clock.
+    """
+    runs = [list(_run_once(engine, cases, limits, phase)) for _ in range(repeat)]
+    by_case: dict[tuple[str, str], list[FunctionalRecord]] = {}
+    for each in (record for run in runs for record in run):
+        by_case.setdefault((each.group, each.name), []).append(each)
+    yield from map(merge_runs, by_case.values())
+
+
+def merge_runs(found: Sequence[FunctionalRecord]) -> FunctionalRecord:
+    """Return one record for all runs of a case; its message is that of the first wrong run."""
+    asked = [(number, each) for number, each in enumerate(found, start=1) if each.passed is not None]
+    if len(found) == 1 or not asked:
+        return found[0]
+    rights = tuple(bool(each.passed) for _, each in asked)
+    wrong = [(number, each) for number, each in asked if not each.passed]
+    words = ""
+    if wrong:
+        number, first = wrong[0]
+        words = f"right in {sum(rights)} of {len(rights)} runs; run {number}: {first.words}"
+    return found[0].model_copy(update={"passed": all(rights), "rights": rights, "words": words})
+
+
+def _run_once(engine: str, cases: Sequence[SuiteTest], limits: Limits, phase: Duration) -> Iterator[FunctionalRecord]:
     asked = [_Asked(case, number) for number, case in enumerate(cases)]
     texts: dict[int, str] = {}
     for each in asked:
@@ -98,7 +145,7 @@ def run_suite(engine: str, cases: Sequence[SuiteTest] = CASES, limits: Limits = 
     able = [each for each in asked if each.number in texts]
     with tempfile.TemporaryDirectory(prefix="functional-") as folder:
         for batch in _batches(able):
-            yield from _answered(engine, batch, texts, Path(folder), limits)
+            yield from _answered(engine, batch, texts, Path(folder), limits, phase)
 
 
 def _batches(asked: Sequence[_Asked]) -> Iterator[list[_Asked]]:
@@ -110,20 +157,37 @@ def _batches(asked: Sequence[_Asked]) -> Iterator[list[_Asked]]:
 
 
 def _answered(
-    engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits
+    engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits, phase: Duration
 ) -> Iterator[FunctionalRecord]:
-    played = _played(engine, batch, texts, folder, limits)
+    played = _played(engine, batch, texts, folder, limits, phase)
     if len(batch) > 1 and any(outcome.verdict in _DIED for outcome in played.outcomes.values()):
         for each in batch:  # one of them is to blame, and the others must not suffer
-            yield from _answered(engine, [each], texts, folder, limits)
+            yield from _answered(engine, [each], texts, folder, limits, phase)
         return
     for each in batch:
-        yield _judged(engine, each.case, played.blocks[each.key], played.outcomes.get(each.key))
+        record = _judged(engine, each.case, played.blocks[each.key], played.outcomes.get(each.key), phase)
+        registration = played.registered.get(each.key)
+        if (
+            record.passed is False
+            and registry.get_engine(engine).by_clock
+            and registration is not None
+            and not registration.is_within(phase)
+        ):
+            took = registration.heard - registration.told
+            note = f"; its registration took {took:.0f} ms, so that the phase of {phase} ms is not certain"
+            record = record.model_copy(update={"words": record.words + note})
+        yield record
 
 
-def _played(engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits) -> SessionResult:
+def _played(
+    engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits, phase: Duration
+) -> SessionResult:
     by_clock = registry.get_engine(engine).by_clock
-    streams = {name: elements for each in batch for name, elements in each.streams(by_clock=by_clock).items()}
+    by_case = {each.key: each.streams(phase if by_clock else None) for each in batch}
+    streams = {name: elements for each in by_case.values() for name, elements in each.items()}
+    start = StartPhase(
+        {each.key: each.period() for each in batch}, {name: key for key, each in by_case.items() for name in each}
+    )
     pace: Pace = ByEventTime() if by_clock else AsFastAsTaken()
     static: dict[str | None, str] = {}
     if batch[0].case.static:
@@ -133,9 +197,8 @@ def _played(engine: str, batch: list[_Asked], texts: dict[int, str], folder: Pat
         file.write_text("".join(sorted(lines)), "utf-8")
         static[None] = str(file)
     questions = {each.key: EngineQuery(texts[each.number], _variables(each.query())) for each in batch}
-    return run_session(
-        registry.start_command(engine), SessionInput(questions, streams, dict.fromkeys(streams, pace), static), limits
-    )
+    task = SessionInput(questions, streams, dict.fromkeys(streams, pace), static, start=start if by_clock else None)
+    return run_session(registry.start_command(engine), task, limits)
 
 
 def _variables(query: ContinuousQuery) -> tuple[str, ...]:
@@ -143,13 +206,16 @@ def _variables(query: ContinuousQuery) -> tuple[str, ...]:
     return tuple(variable.name for variable in query.form.variables)
 
 
-def _judged(engine: str, case: SuiteTest, blocks: Sequence[AnswerBlock], outcome: Outcome | None) -> FunctionalRecord:
+def _judged(
+    engine: str, case: SuiteTest, blocks: Sequence[AnswerBlock], outcome: Outcome | None, phase: Duration
+) -> FunctionalRecord:
     if outcome is not None and outcome.verdict is not Verdict.NO_ANSWER:
         able = outcome.phase is Phase.EXECUTION or outcome.verdict is Verdict.RUNTIME_ERROR
+        able = able and outcome.origin is not Origin.ADAPTER
         return _record(engine, case, False if able else None, f"{outcome.verdict}: {outcome.words}")
     known = registry.get_engine(engine)
     try:
-        expects = due(case, known.profile, by_clock=known.by_clock)
+        expects = due(case, known.profile, phase if known.by_clock else None)
     except UnsupportedError as error:  # its windows are not those of the case, and what they answer is left to chance
         return _record(engine, case, None, str(error))
     if known.eager:
@@ -159,17 +225,21 @@ def _judged(engine: str, case: SuiteTest, blocks: Sequence[AnswerBlock], outcome
     return _record(engine, case, not wrong, wrong)
 
 
-def due(case: SuiteTest, profile: Profile, *, by_clock: bool) -> dict[Instant, Counter[Row]]:
-    """Return what is to be answered, with the windows that have nothing to say where the engine reports those."""
-    elements = case.elements(by_clock=by_clock)
+def due(case: SuiteTest, profile: Profile, phase: Duration | None = None) -> dict[Instant, Counter[Row]]:
+    """Return what is to be answered, with the windows that have nothing to say where the engine reports those.
+
+    With a phase, windows are those of an engine that goes by the clock, and begin where that was started.
+    """
+    elements = case.elements(phase=phase)
+    t0 = None if phase is None else case.start(phase)
     by_hand = case.expected()
-    if by_hand is not None and profile == RSPQL:
+    if by_hand is not None and profile == RSPQL and phase is None:
         # When there is a report does not depend on what is asked; not all of that could be foreseen, such as BNODE.
         anything = replace(case.query(), pattern=Values((), ()))
         reports = evaluate_reports(anything, elements, profile=profile, evaluator=lambda _, __: ())
         return {report.t: Counter[Row]() for report in reports} | dict(by_hand)
     found: dict[Instant, Counter[Row]] = {}
-    for report in evaluate_reports(case.query(), elements, case.static_data(), profile=profile):
+    for report in evaluate_reports(case.query(), elements, case.static_data(), profile=profile, t0=t0):
         found[report.t] = found.get(report.t, Counter()) + report.rows
     return found
 

@@ -22,7 +22,7 @@ from hydrograph.rdf.terms import BlankNode, Iri, Triple
 from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.streams.sources import RecordedStream, open_stream
 from hydrograph.streams.static_graphs import StaticGraphs, read_graphs
-from hydrograph.temporal import Instant
+from hydrograph.temporal import Duration, Instant
 from hydrograph.windows.profile import RSPQL
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.functional.w3c_answers import QueryResult, read_answer
@@ -177,7 +177,6 @@ def sort_columns(query: ContinuousQuery) -> tuple[str, ...]:
 
 
 _AT, _OVER = WIDTH // 2, 2 * WIDTH + 1
-_START = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +194,14 @@ class W3cCase:
         """Return the query in a window."""
         return self.asked
 
-    def elements(self, *, by_clock: bool = False) -> dict[Iri, tuple[Element, ...]]:
+    def start(self, phase: Duration) -> Instant:
+        """Return when the clock of an engine is started."""
+        return _AT - phase
+
+    def elements(self, *, phase: Duration | None = None) -> dict[Iri, tuple[Element, ...]]:
         """Return the data, and an element that shows that the window is over."""
         last = Triple(Iri("urn:nothing"), Iri("urn:follows"), Iri("urn:here"))
-        first = [Element.of(_START, 0, last)] if by_clock else []
+        first = [] if phase is None else [Element.of(self.start(phase), 0, last)]
         return {STREAM: (*first, Element(_AT, 1, self.triples), Element.of(_OVER, 2, last))}
 
     def static_data(self) -> StaticData:

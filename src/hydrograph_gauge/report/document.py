@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 Format: TypeAlias = Literal["text", "code", "count", "number", "share", "percent", "ms", "seconds", "megabytes", "rate"]
 Tone: TypeAlias = Literal[
-    "right", "wrong", "silent", "syntax", "unsupported", "error", "timeout", "memory", "crash", "off"
+    "right", "wrong", "unstable", "silent", "syntax", "unsupported", "error", "timeout", "memory", "crash", "off"
 ]
 Point: TypeAlias = tuple[float, float | None]
 

@@ -1,4 +1,4 @@
-"""Engine adapters with one fault each, started as programs: `python faulty_engine.py FAULT`."""
+"""Engine adapters with one fault each, started as programs: `python faulty_engine.py FAULT [SIZE|FILE]`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import queue
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import BinaryIO
 
 from hydrograph.errors import UnsupportedError
@@ -22,9 +23,15 @@ BUFFERED_ELEMENTS = 2
 class FaultyEngine(IncrementalOxigraph):
     """Correct engine except for one fault."""
 
-    def __init__(self, fault: str) -> None:
-        """Create an engine with a fault."""
+    def __init__(self, fault: str, more: str | None = None) -> None:
+        """Create an engine with a fault; more is its size in milliseconds, or a file for what it remembers."""
         super().__init__()
+        self.late = 300 if fault != "evict" or more is None else int(more)
+        if fault == "every-other" and more is not None:
+            with Path(more).open("a+") as runs:
+                runs.write("run\n")
+                runs.seek(0)
+                fault = "drop-all" if len(runs.readlines()) % 2 == 0 else "none"
         self.fault = fault
         self.elements = self.windows = 0
         self.hoard: list[bytes] = []
@@ -38,7 +45,7 @@ class FaultyEngine(IncrementalOxigraph):
         self.elements += 1
         if self.fault == "hog":
             self.hoard.append(os.urandom(8 << 20))
-        if self.fault == "drop" and self.elements % 5 == 0:
+        if self.fault == "drop-all" or (self.fault == "drop" and self.elements % 5 == 0):
             return
         if self.fault in ("shift", "shift-unnamed"):
             t -= 400
@@ -57,7 +64,7 @@ class FaultyEngine(IncrementalOxigraph):
             yield from super()._close(name, query, until)
             return
         while query.next_close is not None and query.next_close <= until:
-            query.remove_before(query.next_close - query.grid.width - 300)
+            query.remove_before(query.next_close - query.grid.width - self.late)
             yield Answer(query=name, rows=query.rows(), t=query.next_close)
             yield Finished(query=name)
             query.next_close += query.grid.step
@@ -129,7 +136,7 @@ class LossyInput:
 
 
 if __name__ == "__main__":
-    engine = FaultyEngine(sys.argv[1])
+    engine = FaultyEngine(*sys.argv[1:])
     if sys.argv[1] == "slow":
         LossyInput(sys.stdin.buffer).serve(engine)
     else:

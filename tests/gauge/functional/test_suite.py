@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from hydrograph.algebra.windows import TimeWindow
 from hydrograph.windows.profile import RSPQL, preset
 from hydrograph_gauge.engines.outcome import AnswerBlock
 from hydrograph_gauge.functional.__main__ import matrix
-from hydrograph_gauge.functional.cases import CASES, Case, term
-from hydrograph_gauge.functional.suite import difference, due, row_by_row, run_suite
+from hydrograph_gauge.functional.cases import CASES, PHASE, Case, term
+from hydrograph_gauge.functional.suite import difference, due, merge_runs, row_by_row, run_suite
 from hydrograph_gauge.functional.w3c import w3c
 from hydrograph_gauge.oracle.compare import compare
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.oracle.evaluate import evaluate_reports
-from hydrograph_gauge.run_records import FunctionalRecord
+from hydrograph_gauge.run_records import FunctionalRecord, FunctionalVerdict
 
 FAULTY_ENGINE = Path(__file__).parents[1] / "engines" / "faulty_engine.py"
 
@@ -57,13 +58,70 @@ def test_a_store_that_is_kept_up_to_date_passes_what_it_can_be_asked() -> None:
 
 @pytest.mark.slow
 def test_a_store_that_is_asked_by_the_clock() -> None:
-    found = list(run_suite("oxigraph-periodic"))
-    assert [each for each in found if each.group != "S2R" and each.passed is False] == []
+    found = list(run_suite("oxigraph-periodic", repeat=2))
+    assert [each for each in found if each.passed is False] == []
+    assert {len(each.rights) for each in found if each.passed} == {2}
+
+
+def test_windows_are_in_whole_seconds() -> None:
+    definitions = [window.definition for case in CASES for window in case.query().windows]
+    times = [each for each in definitions if isinstance(each, TimeWindow)]
+    assert len(times) == len(definitions)
+    assert all(each.width % 1000 == 0 and each.slide is not None and each.slide % 1000 == 0 for each in times)
+
+
+@pytest.mark.parametrize("drift", [-300, 300])
+def test_windows_by_the_clock_hold_the_same_wherever_they_begin_within_the_phase(drift: int) -> None:
+    """An engine may begin its windows somewhat before or after it is expected to: no element is near a border."""
+    for case in (case for case in CASES if case.group != "R2R"):
+        expected = evaluate_reports(case.query(), case.elements(), case.static_data(), until=case.until())
+        by_clock = evaluate_reports(
+            case.query(), case.elements(phase=PHASE), case.static_data(), t0=case.start(PHASE) + drift
+        )
+        found = {report.t - drift + PHASE: report.rows for report in by_clock}
+        wrong = [report.t for report in expected if compare(report.rows, found.get(report.t, Counter()))]
+        assert wrong == [], case
+
+
+def run(*, passed: bool | None, words: str = "") -> FunctionalRecord:
+    return FunctionalRecord(engine="one", group="R2R", name="join", passed=passed, words=words)
+
+
+RIGHT, LATE, UNASKED = run(passed=True), run(passed=False, words="late"), run(passed=None, words="no words for it")
+
+
+@pytest.mark.parametrize(
+    ("runs", "verdict", "rights", "words"),
+    [
+        ([RIGHT] * 3, FunctionalVerdict.PASSED, (True,) * 3, ""),
+        ([LATE] * 2, FunctionalVerdict.FAILED, (False,) * 2, "right in 0 of 2 runs; run 1: late"),
+        (
+            [RIGHT, LATE, RIGHT],
+            FunctionalVerdict.UNSTABLE,
+            (True, False, True),
+            "right in 2 of 3 runs; run 2: late",
+        ),
+        ([UNASKED] * 2, FunctionalVerdict.NOT_ASKED, (), "no words for it"),
+        ([LATE], FunctionalVerdict.FAILED, (), "late"),
+    ],
+)
+def test_runs_of_a_case_have_one_verdict(
+    runs: list[FunctionalRecord], verdict: FunctionalVerdict, rights: tuple[bool, ...], words: str
+) -> None:
+    found = merge_runs(runs)
+    assert (found.verdict, found.rights, found.words) == (verdict, rights, words)
+
+
+def test_an_engine_that_is_right_in_every_other_run_is_unstable(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "one pattern")
+    (found,) = run_suite(f"program:{sys.executable} {FAULTY_ENGINE} every-other {tmp_path / 'runs'}", [case], repeat=4)
+    assert (found.verdict, found.rights) == (FunctionalVerdict.UNSTABLE, (True, False, True, False))
+    assert matrix([found]).splitlines()[1].split() == ["R2R", "one", "pattern", "UNSTABLE", "2/4"]
 
 
 def test_late_eviction_shows_where_content_shows() -> None:
     """The planted engine keeps elements for three units too long."""
-    found = list(run_suite(f"program:{sys.executable} {FAULTY_ENGINE} evict"))
+    found = list(run_suite(f"program:{sys.executable} {FAULTY_ENGINE} evict 3000"))
     failed = {(each.group, each.name) for each in found if each.passed is False}
     assert ("R2S", "Rstream") in failed
     assert {("S2R", "sliding, identity"), ("S2R", "sliding, join"), ("S2R", "sliding, count")} <= failed
@@ -111,11 +169,11 @@ def test_silence_is_not_an_empty_report(times: list[int | None], wrong: str) -> 
 def test_empty_reports_are_due_where_the_paper_has_them() -> None:
     """Experiment 2, query A: a dash is an empty report, and C-SPARQL leaves out windows without content."""
     (case,) = [case for case in CASES if case.name.startswith("query A")]
-    closes = list(range(300, 1_900, 300))
-    assert [t for t in due(case, preset("sparqlstream"), by_clock=False) if t <= 1_800] == closes
-    assert [t for t in due(case, preset("csparql"), by_clock=False) if t <= 1_800] == [300, 600, 1_200, 1_800]
-    assert [t for t in due(case, RSPQL, by_clock=False) if t <= 1_800] == closes
-    assert due(case, preset("cqels"), by_clock=False) == {}
+    closes = list(range(3_000, 19_000, 3_000))
+    assert [t for t in due(case, preset("sparqlstream")) if t <= 18_000] == closes
+    assert [t for t in due(case, preset("csparql")) if t <= 18_000] == [3_000, 6_000, 12_000, 18_000]
+    assert [t for t in due(case, RSPQL) if t <= 18_000] == closes
+    assert due(case, preset("cqels")) == {}
 
 
 def test_a_case_that_kills_the_engine_fails_alone() -> None:

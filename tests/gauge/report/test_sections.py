@@ -140,11 +140,22 @@ def test_functional_tests_as_a_matrix() -> None:
             FunctionalRecord(engine="a", group="R2S", name="istream", passed=True),
             FunctionalRecord(engine="b", group="R2S", name="istream", passed=False, words="2 rows too many"),
             FunctionalRecord(engine="c", group="R2S", name="istream", passed=None),
+            FunctionalRecord(
+                engine="d",
+                group="R2S",
+                name="istream",
+                passed=False,
+                rights=(True, False, True),
+                words="right in 2 of 3 runs",
+            ),
         ]
     )
     numbers, tests, words = blocks(section(page, "Functionality").blocks, Table)
-    assert rows(numbers) == (("R2S", 1, 1, 0, 1, 0, 0),)
-    assert [cell.text for cell in tests.rows[0][2:] if isinstance(cell, Cell)] == ["\N{CHECK MARK}", "F", "U"]
+    assert rows(numbers) == (("R2S", 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1),)  # passed, unstable, asked
+    assert "Each was run 3 times" in numbers.caption
+    cells = [cell for cell in tests.rows[0][2:] if isinstance(cell, Cell)]
+    assert [cell.text for cell in cells] == ["\N{CHECK MARK}", "F", "U", "2/3"]
+    assert (cells[3].tone, cells[3].meaning) == ("unstable", "unstable: right in 2 of 3 runs")
     assert words.rows[0][-1] == "2 rows too many"
 
 

@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from hydrograph_gauge.report.document import Cell, Column, Section, Table, Value, section
 from hydrograph_gauge.report.run_data import RunData
 from hydrograph_gauge.report.sections.measures import cut
-from hydrograph_gauge.run_records import FunctionalRecord
+from hydrograph_gauge.run_records import FunctionalRecord, FunctionalVerdict
 
 _PASSED = Cell("\N{CHECK MARK}", "passed", "right")
 _FAILED = Cell("F", "failed", "wrong")
-_CANNOT = Cell("U", "not supported", "unsupported")
+_UNSTABLE = Cell("~", "unstable: right in some runs only", "unstable")
+_NOT_ASKED = Cell("U", "not asked", "unsupported")
+_CELLS = {
+    FunctionalVerdict.PASSED: _PASSED,
+    FunctionalVerdict.FAILED: _FAILED,
+    FunctionalVerdict.UNSTABLE: _UNSTABLE,
+    FunctionalVerdict.NOT_ASKED: _NOT_ASKED,
+}
 
 
 def show_functional(run: RunData) -> Section | None:
@@ -27,11 +34,14 @@ def _groups(run: RunData) -> Table:
     counts: dict[str, Counter[tuple[str, str]]] = {}
     for each in run.functional:
         of = counts.setdefault(each.group, Counter())
-        of[each.engine, "passed"] += each.passed is True
-        of[each.engine, "of"] += each.passed is not None
-    columns = [(engine, name) for engine in engines for name in ("passed", "of")]
+        of[each.engine, "passed"] += each.verdict is FunctionalVerdict.PASSED
+        of[each.engine, "unstable"] += each.verdict is FunctionalVerdict.UNSTABLE
+        of[each.engine, "of"] += each.verdict is not FunctionalVerdict.NOT_ASKED
+    columns = [(engine, name) for engine in engines for name in ("passed", "unstable", "of")]
+    runs = max(each.runs for each in run.functional)
+    spread = f" Each was run {runs} times: passed is right in every run, unstable in some." if runs > 1 else ""
     return Table(
-        "Functional tests passed by each engine, by group, of those that it supports.",
+        f"Functional tests passed by each engine, by group, of those that it was asked.{spread}",
         (Column("group"), *(Column(name, "count", group=engine) for engine, name in columns)),
         tuple((group, *(of[column] for column in columns)) for group, of in counts.items()),
     )
@@ -55,7 +65,7 @@ def _tests(run: RunData) -> Iterator[Table]:
             tuple(rows),
             headers=2,
             tiles=True,
-            legend=(_PASSED, _FAILED, _CANNOT),
+            legend=tuple(_CELLS.values()),
         )
     said = [each for each in run.functional if each.words and each.passed is not True]
     if said:
@@ -70,5 +80,7 @@ def _tests(run: RunData) -> Iterator[Table]:
 def _cell(found: FunctionalRecord | None) -> Cell:
     if found is None:
         return Cell("", "not asked", "off")
-    plain = _CANNOT if found.passed is None else _PASSED if found.passed else _FAILED
-    return Cell(plain.text, plain.meaning + (f": {cut(found.words, 160)}" if found.words else ""), plain.tone)
+    plain = _CELLS[found.verdict]
+    meaning = found.verdict.value + (f": {cut(found.words, 160)}" if found.words else "")
+    text = f"{sum(found.rights)}/{found.runs}" if found.verdict is FunctionalVerdict.UNSTABLE else plain.text
+    return Cell(text, meaning, plain.tone)
