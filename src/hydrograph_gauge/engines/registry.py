@@ -28,7 +28,7 @@ from hydrograph.errors import RunError, UnsupportedError, UsageError
 from hydrograph.language import DIALECTS
 from hydrograph.language.printer import print_query
 from hydrograph.windows.profile import PRESETS, RSPQL, Profile, preset
-from hydrograph_gauge.engines import oxigraph, rsp_js
+from hydrograph_gauge.engines import oxigraph, rsp_js, rsp_rs
 from hydrograph_gauge.engines.described import DESCRIPTIONS, Description, described_command, read_description
 from hydrograph_gauge.engines.version_limits import VersionLimits, limits_of
 from hydrograph_gauge.validation import find_invalid_field
@@ -220,6 +220,17 @@ ENGINES: dict[str, EngineEntry] = {
             versions=lambda _: {
                 "rsp-js": rsp_js.VERSION,
                 **program_versions({"node": (*rsp_js.node(), "--version")}),
+            },
+        ),
+        EngineEntry(
+            name="rsp-rs",
+            what=f"rsp-rs {rsp_rs.VERSION}, built by Cargo",
+            start=lambda _: rsp_rs.command(),
+            words=rsp_rs.text,
+            profile=rsp_rs.PROFILE,
+            versions=lambda _: {
+                "rsp-rs": rsp_rs.VERSION,
+                **program_versions({"cargo": (*rsp_rs.cargo(), "--version")}),
             },
         ),
         EngineEntry(
