@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-slow-spark test-nightly test-faults bench-live bench-load check metrics format lock bench-replay bench-papers check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-slow-spark test-nightly test-faults bench-live bench-load check metrics format lock bench-replay bench-papers bench-engines check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ bench-replay: $(READY) ## measure how fast recorded streams are answered
 
 bench-papers: $(READY) ## judge every window of every workload of the papers on Hydrograph
 	@$(BIN)/python -m hydrograph_gauge.experiments $(if $(PAPERS),$(PAPERS),papers)
+
+bench-engines: $(READY) ## put every engine that is here through the papers' experiments, beside the papers' verdicts; CSPARQL_JARS, CQELS_JARS, CSRBENCH_GRAPHS=DIR
+	@$(BIN)/python -m hydrograph_gauge.experiments.compare_engines $(foreach engine,$(ENGINES),--engine $(engine))
 
 check-worlds: $(READY) ## check the generated worlds: sizes, published figures, partition counts, speed, memory
 	@$(BIN)/python -m tests.support.world_checks
