@@ -222,6 +222,18 @@ def empty_reports_are_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(replay, "reports_of", reports_of)
 
 
+def bounds_of_all_streams(patch: pytest.MonkeyPatch) -> None:
+    """The first and the last event of all streams bound the reports of every window, also of those that read others."""
+    original = replay.report_ranks
+
+    def bounded(plan: Any, held: Any, *rest: Any) -> Any:
+        known = [span for span in held.values() if span is not None]
+        whole = (min(first for first, _ in known), max(last for _, last in known)) if known else None
+        return original(plan, dict.fromkeys(held, whole), *rest)
+
+    patch.setattr(replay, "report_ranks", bounded)
+
+
 def the_other_window_before_its_close(patch: pytest.MonkeyPatch) -> None:
     """At the close of one window, the others show their present content instead of that of their own last close."""
     original = report_instants.InstantSteps.time_window_spans

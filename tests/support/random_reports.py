@@ -84,7 +84,7 @@ def random_report_case(seed: int, features: Features = BASIC) -> Case:
     """Return the case of a seed."""
     rng = Random(f"reports {seed}")
     case = random_case(seed, features)
-    definitions = [random_definition(rng) for _ in case.query.windows]
+    definitions, shifts = _one_step(Random(f"extents {seed}"), [random_definition(rng) for _ in case.query.windows])
     profile = replace(random_profile(rng, definitions), align=case.profile.align)
     windows = tuple(
         replace(window, definition=definition)
@@ -95,8 +95,24 @@ def random_report_case(seed: int, features: Features = BASIC) -> Case:
         query = replace(query, operator=None)
     if rng.random() < 0.2:
         query = replace(query, every=rng.randrange(1, 9))
-    elements = {stream: case.elements.get(stream, ()) for stream in STREAMS}
+    elements = {
+        stream: tuple(replace(element, t=element.t + shift) for element in case.elements.get(stream, ()))
+        for stream, shift in zip(STREAMS, shifts, strict=True)
+    }
     return replace(case, query=_fed(rng, query), profile=profile, elements=elements)
+
+
+def _one_step(rng: Random, definitions: list[WindowDefinition]) -> tuple[list[WindowDefinition], tuple[int, ...]]:
+    """Give some queries windows of one step and of different ranges, and move their streams apart.
+
+    Each stream is moved by one of the returned times. Then the extent of each stream decides about the reports of its
+    own window only.
+    """
+    if len(definitions) < 2 or rng.random() < 0.7:
+        return definitions, (0,) * len(STREAMS)
+    step = rng.randrange(1, 5)
+    widths = rng.sample(_WIDTHS, len(definitions))
+    return [TimeWindow(width, step) for width in widths], tuple(rng.randrange(-10, 60) for _ in STREAMS)
 
 
 def _fed(rng: Random, query: ContinuousQuery) -> ContinuousQuery:
