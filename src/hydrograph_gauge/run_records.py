@@ -104,6 +104,10 @@ class OutcomeRecord(_Record):
     verdict: str
     phase: str
     words: str = ""
+    origin: str | None = None
+    """What a failure is attributed to: engine, adapter or text; None if nothing failed."""
+    errors: tuple[str, ...] = ()
+    """Lines of the engine's standard error that may explain a verdict that is not ok."""
     comparison: str = "exact"
     """The policy by which rows were compared: exact, value or double."""
     strict_verdict: str = ""

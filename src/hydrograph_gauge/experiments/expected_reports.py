@@ -26,7 +26,14 @@ from hydrograph.windows.report import Range
 from hydrograph_gauge.engines import registry
 from hydrograph_gauge.experiments.data import open_recorded
 from hydrograph_gauge.experiments.options import RunOptions
-from hydrograph_gauge.experiments.run_folder import EXPECTED, SEARCH, PlayedRun, read_answers, read_handed
+from hydrograph_gauge.experiments.run_folder import (
+    EXPECTED,
+    SEARCH,
+    PlayedRun,
+    is_fed_independently,
+    read_answers,
+    read_handed,
+)
 from hydrograph_gauge.judge.t0_search import EngineOutput, list_t0_candidates, search_t0
 from hydrograph_gauge.oracle.evaluate_many import OracleQuery
 from hydrograph_gauge.oracle.job import (
@@ -105,18 +112,31 @@ def compute_expected(
     for name, question in record.questions.items():
         query = parse(question.text)
         asked.append(OracleQuery(name, query, profile.of(query), question.oracle_text))
-    recorded = RecordedInput(
-        open_streams(place, record, target), {name or None: file for name, file in record.static.items()}
-    )
     judging = record.judging
     within = Range(judging.after, judging.until)
+    tasks: list[OracleTask] = []
+    searches: list[tuple[OracleQuery, _Search]] = []
+    for some in _with_the_same_input(place, record, asked):
+        streams = open_streams(place, record, target, some[0].name)
+        recorded = RecordedInput(streams, {name or None: file for name, file in record.static.items()})
+        if judging.t0 == SEARCH:
+            searches += [(each, _Search(place, record, recorded, within, options)) for each in some]
+        else:
+            parts = _parts(recorded, len(some))
+            tasks += plan_tasks(some, recorded, target, t0=judging.t0, within=within, parts=parts)
     if judging.t0 == SEARCH:
-        _search(target, asked, _Search(place, record, recorded, within, options))
+        _search(target, searches)
         return target
-    tasks = plan_tasks(asked, recorded, target, t0=judging.t0, within=within, parts=_parts(recorded, len(asked)))
     done = _answered(tasks, len(asked), options)
     _finish(target, done)
     return target
+
+
+def _with_the_same_input(place: Path, record: PlayedRun, asked: Sequence[OracleQuery]) -> list[list[OracleQuery]]:
+    """Return the queries in groups whose streams have the same times: each alone, where each took them alone."""
+    if is_judged_by_clock(record) and is_fed_independently(place):
+        return [[each] for each in asked]
+    return [list(asked)] if asked else []
 
 
 class ExpectedLocation(NamedTuple):
@@ -151,11 +171,11 @@ class _Search:
     options: RunOptions
 
 
-def _search(target: Path, asked: Sequence[OracleQuery], given: _Search) -> None:
+def _search(target: Path, searches: Sequence[tuple[OracleQuery, _Search]]) -> None:
     """Find the t0 of each query, and keep the reports that are expected for it."""
     chosen = {}
     total = TaskResult(0, 0)
-    for each in asked:
+    for each, given in searches:
         best, done = _search_one(target, each, given)
         chosen[each.name] = best
         total = TaskResult(total.reports + done.reports, total.rows + done.rows, (*total.failed, *done.failed))
@@ -250,14 +270,15 @@ def _finish(target: Path, done: TaskResult) -> None:
     partial.replace(target / _DONE)
 
 
-def open_streams(place: Path, record: PlayedRun, target: Path) -> dict[str, RecordedStream]:
+def open_streams(place: Path, record: PlayedRun, target: Path, query: str) -> dict[str, RecordedStream]:
     """Return the streams as windows are expected over them."""
     given = {name: open_recorded(name, location) for name, location in record.streams.items()}
     if not is_judged_by_clock(record):
         return given
-    files = {name: target / f".{number}.parquet" for number, name in enumerate(given)}
+    own = f"{list(record.questions).index(query)}-" if is_fed_independently(place) else ""
+    files = {name: target / f".{own}{number}.parquet" for number, name in enumerate(given)}
     if not all(file.exists() for file in files.values()):
-        handed = read_handed(place)
+        handed = read_handed(place, query)
         for name, stream in given.items():
             _write_handed(stream, handed, files[name])
     return {name: open_recorded(name, str(file)) for name, file in files.items()}

@@ -14,7 +14,7 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri
 from hydrograph.temporal import Duration, Instant
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.engines.outcome import Outcome, Phase, Verdict
+from hydrograph_gauge.engines.outcome import Origin, Outcome, Phase, Verdict
 from hydrograph_gauge.experiments.data import read_elements
 from hydrograph_gauge.experiments.expected_reports import (
     choose_profile,
@@ -22,7 +22,14 @@ from hydrograph_gauge.experiments.expected_reports import (
     locate_expected,
     open_streams,
 )
-from hydrograph_gauge.experiments.run_folder import PlayedRun, read_answers, read_handed, read_played, read_samples
+from hydrograph_gauge.experiments.run_folder import (
+    PlayedRun,
+    is_fed_independently,
+    read_answers,
+    read_handed,
+    read_played,
+    read_samples,
+)
 from hydrograph_gauge.judge.evidence import Evidence
 from hydrograph_gauge.judge.judge_input import (
     DueAt,
@@ -51,10 +58,11 @@ def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator
     """
     record = read_played(place)
     samples = read_samples(place)
-    handed = _handed(place, record)
-    due_at = _due_at(record, handed)
     static = _static_triples(record)
+    common = None if is_fed_independently(place) else _handed(place, record)
     for name in record.questions:
+        handed = _handed(place, record, name) if common is None else common
+        due_at = _due_at(record, handed)
         key = Key(
             test=record.test,
             engine=record.engine,
@@ -65,7 +73,7 @@ def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator
         ended = record.endings.get(name)
         ending = None
         if ended is not None:
-            ending = Outcome(Verdict(ended.verdict), Phase(ended.phase), ended.words, ended.output_error)
+            ending = Outcome(Verdict(ended.verdict), Phase(ended.phase), ended.words, ended.output_error, ended.origin)
         reports = locate_expected(target, record, name)
         failed = folder_of(reports.target, name) / FAILED
         unasked = failed.exists() or (ending is not None and ending.phase is Phase.REGISTRATION)
@@ -101,7 +109,16 @@ def judge_run(place: Path, target: Path, profile: str | None = None) -> Iterator
             words = "every window closes after the last element; `oracle.ends = true` demands answers to them"
         if words:
             outcome = outcome.model_copy(update={"verdict": NOT_JUDGED, "words": words})
-        yield outcome
+        yield outcome.model_copy(update=_attribution(record, name, outcome.verdict, ending))
+
+
+def _attribution(record: PlayedRun, query: str, verdict: str, ending: Outcome | None) -> dict[str, object]:
+    """Return what failed, and the lines of standard error that may explain it; nothing for what did not fail."""
+    if verdict in (Verdict.OK, Verdict.NOT_ASKED, NOT_JUDGED):
+        return {}
+    origin = ending.origin if ending is not None and ending.verdict == verdict else None
+    errors = (*record.errors.get(query, ()), *record.errors.get("", ()))
+    return {"origin": origin or Origin.ENGINE, "errors": tuple(dict.fromkeys(errors))}
 
 
 def _last(record: PlayedRun, query: str, handed: Sequence[Handed]) -> float | None:
@@ -130,9 +147,9 @@ def _due(target: Path, query: str) -> Iterator[ExpectedReport]:
         yield ExpectedReport(report.t, report.open, report.close, report.rows, content, seq)
 
 
-def _handed(place: Path, record: PlayedRun) -> list[Handed]:
-    """Return when each element was handed over."""
-    table = read_handed(place)
+def _handed(place: Path, record: PlayedRun, query: str | None = None) -> list[Handed]:
+    """Return when the engine, or one of its queries, took each element."""
+    table = read_handed(place, query)
     if not table.num_rows:
         return []
     known = {
@@ -182,7 +199,7 @@ class _Evidence:
         question = record.questions[query]
         streams = {
             Iri(name): read_elements(name, stream.location)
-            for name, stream in open_streams(place, record, target).items()
+            for name, stream in open_streams(place, record, target, query).items()
         }
         graphs = {name: graph_of(pq.read_table(file)) for name, file in record.static.items()}
         static = StaticData(graphs.pop("", frozenset()), {Iri(name): graph for name, graph in graphs.items()})
@@ -229,7 +246,7 @@ def compare_outputs(places: Sequence[Path]) -> Iterator[MismatchRecord]:
 
 def _is_refused(record: PlayedRun, query: str) -> bool:
     ended = record.endings.get(query)
-    return ended is not None and ended.verdict in (Verdict.NOT_SUPPORTED, Verdict.SYNTAX_ERROR)
+    return ended is not None and ended.verdict in (Verdict.NOT_ASKED, Verdict.NOT_SUPPORTED, Verdict.SYNTAX_ERROR)
 
 
 def _output(place: Path, record: PlayedRun, query: str, values: RowNumbers) -> Blocks[int]:

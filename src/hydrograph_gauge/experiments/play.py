@@ -22,6 +22,7 @@ from hydrograph_gauge.experiments.run_folder import (
     PlayedFailure,
     PlayedQuery,
     PlayedRun,
+    find_errors_file,
     is_played,
     write_played,
 )
@@ -70,7 +71,7 @@ def play(
         return None
     unsaid = {
         query.name: PlayedFailure(
-            verdict=Verdict.NOT_SUPPORTED, phase=Phase.REGISTRATION, words=_why(query, planned.engine)
+            verdict=Verdict.NOT_ASKED, phase=Phase.REGISTRATION, words=f"because {_why(query, planned.engine)}"
         )
         for query in queries
         if query.name in planned.questions and planned.questions[query.name].asked is None
@@ -82,9 +83,16 @@ def play(
         if question.asked is not None
     }
     streams = {Iri(name): read_elements(name, data.streams[name].location) for name in planned.streams}
-    played = _run(test, data, planned, asked, streams) if asked else SessionResult()
+    errors_file = find_errors_file(folder, planned)
+    played = _run(test, data, planned, asked, streams, errors_file) if asked else SessionResult()
     endings = {
-        name: PlayedFailure(verdict=each.verdict, phase=each.phase, words=each.words, output_error=each.output_error)
+        name: PlayedFailure(
+            verdict=each.verdict,
+            phase=each.phase,
+            words=each.words,
+            output_error=each.output_error,
+            origin=each.origin,
+        )
         for name, each in played.outcomes.items()
     }
     handed = [handed.element for handed in played.handed]
@@ -96,6 +104,7 @@ def play(
             "triples": sum(len(element.triples) for element in handed),
             "executions": dict(played.executions),
             "endings": endings | unsaid,
+            "errors": played.errors,
         }
     )
     write_played(folder, done, played)
@@ -116,6 +125,7 @@ def _run(
     planned: PlayedRun,
     asked: Mapping[str, Asked],
     streams: Mapping[Iri, Sequence[Element]],
+    errors_file: Path,
 ) -> SessionResult:
     limits = Limits(test.limits.seconds, test.limits.megabytes, int(test.limits.megabytes_output * _MEGABYTE))
     task = SessionInput(
@@ -125,7 +135,7 @@ def _run(
         static=data.triples,
         stepwise=_is_stepwise(test, planned.engine),
     )
-    return run_session(registry.start_command(planned.engine), task, limits)
+    return run_session(registry.start_command(planned.engine), task, limits, errors_file)
 
 
 def _is_stepwise(test: ExperimentTest, name: str) -> bool:

@@ -1,7 +1,8 @@
 """Files in the folder of a run: played runs, results, and tables.
 
 `played/<name>/played.json` describes one run of an engine: its queries, data and outcome. Next to it are
-`answers.parquet`, `handed.parquet` and `samples.parquet`. `expected/<name>/` has the oracle's reports, `results.jsonl`
+`answers.parquet`, `handed.parquet`, `samples.parquet`, the engine's standard error in `stderr.txt`, and `taken.parquet`
+where queries are fed independently. `expected/<name>/` has the oracle's reports, `results.jsonl`
 the records, and `tables/` the same records as Parquet.
 """
 
@@ -21,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hydrograph.atomic_files import write_atomically
 from hydrograph.errors import DataError
-from hydrograph_gauge.engines.outcome import AnswerBlock, OutputError
+from hydrograph_gauge.engines.outcome import AnswerBlock, Origin, OutputError
 from hydrograph_gauge.engines.resources import Sample
 from hydrograph_gauge.engines.session import SessionResult
 from hydrograph_gauge.judge.mismatch import COMPARABLE
@@ -57,12 +58,24 @@ EXPECTED = "expected"
 SEARCH: Literal["search"] = "search"
 """Instead of a t0: the one that fits the answers of a query best."""
 PLAYED_FILE = "played.json"
+_TAKEN = "taken.parquet"
 ANSWERS = pa.schema(
     [("query", pa.string()), ("at", pa.float64()), ("t", pa.int64()), ("rows", pa.list_(pa.list_(pa.string())))]
 )
 HANDED = pa.schema(
-    [("stream", pa.string()), ("seq", pa.int64()), ("t", pa.int64()), ("due", pa.float64()), ("at", pa.float64())]
+    [
+        ("stream", pa.string()),
+        ("seq", pa.int64()),
+        ("t", pa.int64()),
+        ("due", pa.float64()),
+        ("at", pa.float64()),
+        ("told", pa.float64()),
+    ]
 )
+"""`at` is when the engine took an element; without `told` it did not acknowledge, and `at` is when it was sent."""
+TAKEN = pa.schema([("query", pa.string()), *((field.name, field.type) for field in HANDED)])
+"""The same by query, for engines that feed their queries independently."""
+STANDARD_ERROR = "stderr.txt"
 SAMPLES = pa.schema([("at", pa.float64()), ("memory", pa.float64()), ("cpu", pa.float64()), ("threads", pa.int64())])
 _BATCH = 500_000  # terms in a row group, about
 
@@ -88,6 +101,7 @@ class PlayedFailure(_Record):
     phase: str
     words: str = ""
     output_error: OutputError | None = None
+    origin: Origin | None = None
 
 
 class JudgeSettings(_Record):
@@ -131,6 +145,8 @@ class PlayedRun(_Record):
     triples: int = 0
     executions: Mapping[str, int] = {}
     endings: Mapping[str, PlayedFailure] = {}
+    errors: Mapping[str, tuple[str, ...]] = {}
+    """Relevant lines of standard error: by query those of its registration, under the empty name those of the play."""
 
 
 def name_run(record: PlayedRun) -> str:
@@ -149,8 +165,16 @@ def write_played(folder: Path, record: PlayedRun, played: SessionResult) -> Path
     place = folder / PLAYED / name_run(record)
     place.mkdir(parents=True, exist_ok=True)
     _write_answers(place / "answers.parquet", played.blocks)
-    handed = [(h.stream.value, h.element.seq, h.element.t, h.due, h.at) for h in played.handed]
+    handed = [(h.stream.value, h.element.seq, h.element.t, h.due, h.at, h.told) for h in played.handed]
     _write(place / "handed.parquet", HANDED, handed)
+    taken = [
+        (query, *line[:4], at, line[5])
+        for query, times in played.taken.items()
+        for line, at in zip(handed, times, strict=True)
+        if at is not None
+    ]
+    if taken:
+        _write(place / _TAKEN, TAKEN, taken)
     samples = [(s.at, s.memory, s.cpu, s.threads) for s in played.samples]
     _write(place / "samples.parquet", SAMPLES, samples)
     partial = place / f".{PLAYED_FILE}.partial"
@@ -225,9 +249,23 @@ def read_samples(place: Path) -> list[Sample]:
     return [Sample(**line) for line in pq.read_table(place / "samples.parquet").to_pylist()]
 
 
-def read_handed(place: Path) -> pa.Table:
-    """Return when each element was handed over."""
-    return pq.read_table(place / "handed.parquet")
+def read_handed(place: Path, query: str | None = None) -> pa.Table:
+    """Return when the engine took each element: all queries, or one of those that are fed independently."""
+    if query is None or not is_fed_independently(place):
+        return pq.read_table(place / "handed.parquet")
+    return pq.read_table(place / _TAKEN, filters=[("query", "=", query)]).drop_columns(["query"])
+
+
+def is_fed_independently(place: Path) -> bool:
+    """Tell whether each query of a run took elements at times of its own."""
+    return (place / _TAKEN).exists()
+
+
+def find_errors_file(folder: Path, record: PlayedRun) -> Path:
+    """Return the file for the standard error of a run, in a folder that exists."""
+    place = folder / PLAYED / name_run(record)
+    place.mkdir(parents=True, exist_ok=True)
+    return place / STANDARD_ERROR
 
 
 def identify_key(key: Key) -> Hashable:

@@ -367,7 +367,7 @@ def test_an_engine_that_is_too_slow_does_not_hold_a_rate(file: Path) -> None:
         for each in read_records(held(file, f'"program:{sys.executable} {slow}"', 35))
         if isinstance(each, MaxRateRecord)
     ]
-    assert (found.rate, found.tried, found.why) == (0, ((35, False),), "delay grows")
+    assert (found.rate, found.tried, found.why) == (0, ((35, False),), "elements are taken later and later")
 
 
 def test_a_rate_is_only_tried_for_as_long_as_there_is_a_stream(file: Path) -> None:

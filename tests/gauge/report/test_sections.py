@@ -130,8 +130,42 @@ def test_failures_are_counted_by_cause_and_cited_by_word() -> None:
     causes, words = blocks(section(page, "Failed queries").blocks, Table)
     assert [column.name for column in causes.columns] == ["engine", "wrong", "crash", "any cause"]
     assert rows(causes) == (("a", None, 3, 3), ("b", 1, None, 1))
-    assert words.rows[0] == ("a", "crash", "execution", "q1, q2 and q10", "core dumped")
+    assert words.rows[0] == ("a", "crash", "execution", "", "q1, q2 and q10", "core dumped")
     assert words.rows[1][-1] == "2 rows missing; rounds numbers"
+
+
+def test_a_query_that_was_not_asked_is_no_failure() -> None:
+    page = shown(
+        [
+            outcome(key("a", "q1"), "ok"),
+            outcome(key("a", "q2"), "not asked", words="because C-SPARQL 0.9.7 has no COMPUTED EVERY"),
+            outcome(key("b", "q1"), "ok"),
+            outcome(key("b", "q2"), "ok"),
+        ]
+    )
+    assert "Failed queries" not in titles(page)
+    totals, unasked = blocks(section(page, "Queries answered").blocks, Table)
+    assert [row[1:3] for row in rows(totals)] == [("a", 1), ("b", 2), ("all engines", 1)]
+    assert rows(unasked) == (("a", "q2", "because C-SPARQL 0.9.7 has no COMPUTED EVERY"),)
+    assert "a: 1 of 1 run right. Not asked: q2." in str(section(page, "Summary").blocks[0])
+
+
+def test_a_failure_is_shown_with_its_origin_and_standard_error() -> None:
+    page = shown(
+        [
+            outcome(
+                key("a", "q1"),
+                "runtime error",
+                phase="registration",
+                words="NoClassDefFoundError: ReflectUtils",
+                origin="adapter",
+                errors=("InaccessibleObjectException: ClassLoader.defineClass",),
+            )
+        ]
+    )
+    _, words = blocks(section(page, "Failed queries").blocks, Table)
+    assert words.rows[0][3] == "adapter"
+    assert str(words.rows[0][-1]).endswith("standard error: InaccessibleObjectException: ClassLoader.defineClass")
 
 
 def test_functional_tests_as_a_matrix() -> None:

@@ -12,6 +12,7 @@ from hydrograph_gauge.report.run_data import WindowScore
 from hydrograph_gauge.run_records import OutcomeRecord
 
 LETTERS: dict[Verdict, tuple[str, Tone]] = {
+    Verdict.NOT_ASKED: ("\N{EN DASH}", "off"),
     Verdict.OK: ("\N{CHECK MARK}", "right"),
     Verdict.WRONG: ("W", "wrong"),
     Verdict.NO_ANSWER: ("N", "silent"),
@@ -35,6 +36,11 @@ def verdict_of(outcome: OutcomeRecord) -> Verdict | None:
         return None
 
 
+def has_failed(outcome: OutcomeRecord) -> bool:
+    """Return whether a query was asked and is not right."""
+    return verdict_of(outcome) not in (Verdict.OK, Verdict.NOT_ASKED)
+
+
 def worst(outcomes: Sequence[OutcomeRecord]) -> OutcomeRecord | None:
     """Return the worst of the repetitions; an unknown verdict is worse than every known one."""
     return max(outcomes, key=lambda each: _WORSE.get(verdict_of(each) or Verdict.CRASH, len(_WORSE)), default=None)
@@ -47,8 +53,12 @@ def verdict_cell(outcome: OutcomeRecord, *, to: str | None = None) -> Cell:
     meaning = outcome.verdict
     if verdict not in (Verdict.OK, Verdict.WRONG, Verdict.NO_ANSWER):
         meaning += f" at {outcome.phase}"
+    if outcome.origin not in (None, "engine"):
+        meaning += f", attributed to the {outcome.origin}"
     if outcome.words:
         meaning += f": {cut(outcome.words, 160)}"
+    if outcome.errors:
+        meaning += f"; standard error: {cut(outcome.errors[0], 160)}"
     return Cell(letter, meaning, tone, to)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.report.document import Facts, Items, Section, section
 from hydrograph_gauge.report.run_data import RunData
-from hydrograph_gauge.report.sections.measures import counted, listed, verdict_of
-from hydrograph_gauge.run_records import OutcomeRecord, Setting
+from hydrograph_gauge.report.sections.measures import counted, has_failed, listed, verdict_of
+from hydrograph_gauge.run_records import FunctionalVerdict, OutcomeRecord, Setting
 
 
 def show_provenance(run: RunData) -> Section | None:
@@ -72,13 +72,16 @@ def _engine(run: RunData, engine: str) -> str:
     tests = [each for each in run.functional if each.engine == engine and each.passed is not None]
     if tests:
         passed = sum(bool(each.passed) for each in tests)
-        sentences.append(f"{passed:,} of {counted(len(tests), 'functional test')} passed.")
+        unstable = sum(each.verdict is FunctionalVerdict.UNSTABLE for each in tests)
+        unsure = f", {unstable:,} unstable" if unstable else ""
+        sentences.append(f"{passed:,} of {counted(len(tests), 'functional test')} passed{unsure}.")
     return f"{engine}: {' '.join(sentences)}"
 
 
 def _judgement(found: list[OutcomeRecord]) -> str:
     right = sum(verdict_of(outcome) is Verdict.OK for outcome in found)
-    said = f"{right:,} of {counted(len(found), 'run')} right"
+    asked = [outcome for outcome in found if verdict_of(outcome) is not Verdict.NOT_ASKED]
+    said = f"{right:,} of {counted(len(asked), 'run')} right"
     windows = sum(outcome.windows for outcome in found)
     if windows:
         share = sum(outcome.right for outcome in found)
@@ -88,11 +91,13 @@ def _judgement(found: list[OutcomeRecord]) -> str:
         said += f"; precision {precision}, recall {recall}" if precision is not None else ""
     failed: dict[str, list[str]] = {}
     for outcome in found:
-        if verdict_of(outcome) is not Verdict.OK and outcome.key.query not in failed.setdefault(outcome.verdict, []):
+        if has_failed(outcome) and outcome.key.query not in failed.setdefault(outcome.verdict, []):
             failed[outcome.verdict].append(outcome.key.query)
     causes = [f"{cause}: {listed(queries)}" for cause, queries in failed.items()]
     if causes:
         said += f". Not right: {'; '.join(causes)}"
+    if unasked := list(dict.fromkeys(each.key.query for each in found if verdict_of(each) is Verdict.NOT_ASKED)):
+        said += f". Not asked: {listed(unasked)}"
     if faults := _faults(found):
         said += f". Diagnosis: {'; '.join(faults)}"
     return said + "."

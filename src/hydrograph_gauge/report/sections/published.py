@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 from statistics import fmean
 
-from hydrograph_gauge.engines.outcome import Verdict
 from hydrograph_gauge.report.document import Column, Format, Section, Table, Value, section
 from hydrograph_gauge.report.run_data import QueryRun, RunData, find_query_run, make_condition, natural_key, strip_copy
 from hydrograph_gauge.report.sections.latency import groupings
-from hydrograph_gauge.report.sections.measures import worst
+from hydrograph_gauge.report.sections.measures import has_failed, worst
 from hydrograph_gauge.run_records import OutcomeRecord, Setting
 
 Measure = tuple[str, Format, str, Callable[[OutcomeRecord], float | None]]
@@ -119,7 +118,7 @@ def _others(
 
 def _failed(outcomes: list[OutcomeRecord]) -> int:
     """Return how many queries failed in some repetition."""
-    return len({strip_copy(each.key.query) for each in outcomes if each.verdict != Verdict.OK})
+    return len({strip_copy(each.key.query) for each in outcomes if has_failed(each)})
 
 
 def _mismatch(run: RunData, outcomes: list[OutcomeRecord], other: str) -> float | None:

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from hydrograph_gauge.engines.outcome import Phase, Verdict
 from hydrograph_gauge.report.document import Block, Cell, Column, Section, Table, Text, Value, section
 from hydrograph_gauge.report.run_data import Condition, QueryRun, RunData, natural_key
-from hydrograph_gauge.report.sections.measures import LETTERS, cut, legend, listed, verdict_cell, verdict_of, worst
+from hydrograph_gauge.report.sections.measures import (
+    LETTERS,
+    cut,
+    has_failed,
+    legend,
+    listed,
+    verdict_cell,
+    verdict_of,
+    worst,
+)
 from hydrograph_gauge.run_records import OutcomeRecord
 
 ACROSS = 20
@@ -52,13 +61,13 @@ def _comparisons(run: RunData) -> Table | None:
 
 
 def show_totals(run: RunData) -> Section | None:
-    """Return total, valid and successful queries, those excluded from performance, and missing engines."""
-    return section("Queries answered", _totals(run), _excluded(run), _absent(run))
+    """Return total, valid and successful queries, those not asked or excluded, and missing engines."""
+    return section("Queries answered", _totals(run), _not_asked(run), _excluded(run), _absent(run))
 
 
 def show_failures(run: RunData) -> Section | None:
     """Return the failed queries by engine and cause, and the messages of the engines."""
-    failed = [outcome for found in run.outcomes.values() for outcome in found if verdict_of(outcome) is not Verdict.OK]
+    failed = [outcome for found in run.outcomes.values() for outcome in found if has_failed(outcome)]
     if not failed:
         return None
     return section("Failed queries", _causes(run, failed), *_words(failed))
@@ -112,18 +121,20 @@ def _totals(run: RunData) -> Table | None:
         asked = sorted({each.query for each in run.outcomes if each.condition == condition}, key=natural_key)
         engines = [e for e in run.engines if any(run.outcome(condition, query, e) for query in asked)]
         for engine in engines:
-            found = [(query, outcome) for query in asked if (outcome := worst(run.outcome(condition, query, engine)))]
-            rows.append((condition.label, engine, *_counts([outcome for _, outcome in found])))
+            found = [outcome for query in asked if (outcome := worst(run.outcome(condition, query, engine)))]
+            put = [outcome for outcome in found if verdict_of(outcome) is not Verdict.NOT_ASKED]
+            rows.append((condition.label, engine, *_counts(put)))
         if len(engines) > 1:
             each = [[worst(run.outcome(condition, query, engine)) for engine in engines] for query in asked]
-            complete = [[outcome for outcome in some if outcome] for some in each if None not in some]
+            known = [[outcome for outcome in some if outcome] for some in each if None not in some]
+            complete = [some for some in known if all(verdict_of(one) is not Verdict.NOT_ASKED for one in some)]
             rows.append((condition.label, "all engines", *_all_counts(complete)))
     columns = ("total", "valid", "with results", "successful")
     if not rows:
         return None
     return Table(
-        "Queries by engine. Total: asked. Valid: the engine registered the query. With results: some window's expected "
-        "answer is not empty. Successful: right in every window of every repetition.",
+        "Queries by engine. Total: those that it was asked. Valid: the engine registered the query. With results: some "
+        "window's expected answer is not empty. Successful: right in every window of every repetition.",
         (Column("test"), Column("engine"), *(Column(name, "count") for name in columns)),
         tuple(rows),
         headers=2,
@@ -145,6 +156,23 @@ def _all_counts(found: list[list[OutcomeRecord]]) -> tuple[int, int, int, int]:
         sum(all(_is_valid(outcome) for outcome in some) for some in found),
         sum(any(outcome.non_empty for outcome in some) for some in found),
         sum(all(verdict_of(outcome) is Verdict.OK for outcome in some) for some in found),
+    )
+
+
+def _not_asked(run: RunData) -> Table | None:
+    """Return the queries that the language or version of an engine cannot express, with the reason."""
+    why: dict[tuple[str, str], list[str]] = {}
+    for found in run.outcomes.values():
+        for outcome in found:
+            if verdict_of(outcome) is Verdict.NOT_ASKED:
+                names = why.setdefault((outcome.key.engine, outcome.words), [])
+                names += [outcome.key.query] if outcome.key.query not in names else []
+    if not why:
+        return None
+    return Table(
+        "Queries that an engine was not asked, because its language or version cannot express them. They do not count.",
+        (Column("engine"), Column("queries"), Column("not asked")),
+        tuple((engine, listed(sorted(names, key=natural_key)), words) for (engine, words), names in why.items()),
     )
 
 
@@ -173,12 +201,12 @@ def _absent(run: RunData) -> Table | None:
 
 
 def _causes(run: RunData, failed: list[OutcomeRecord]) -> Table:
-    known = [verdict.value for verdict in LETTERS if verdict is not Verdict.OK]
+    known = [verdict.value for verdict in LETTERS if verdict not in (Verdict.OK, Verdict.NOT_ASKED)]
     others = [word for word in dict.fromkeys(outcome.verdict for outcome in failed) if word not in known]
     causes = [cause for cause in known + others if any(outcome.verdict == cause for outcome in failed)]
     counts: dict[int, dict[str | None, int]] = {}
     for engine, verdict, count in run.sql(
-        "SELECT engine, verdict, count(DISTINCT copy) FROM outcomes WHERE verdict <> 'ok' "
+        "SELECT engine, verdict, count(DISTINCT copy) FROM outcomes WHERE verdict NOT IN ('ok', 'not asked') "
         "GROUP BY GROUPING SETS ((engine, verdict), (engine))"
     ):
         counts.setdefault(engine, {})[verdict] = count
@@ -194,19 +222,28 @@ def _causes(run: RunData, failed: list[OutcomeRecord]) -> Table:
 
 
 def _words(failed: list[OutcomeRecord]) -> Iterator[Block]:
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str, str, str], list[str]] = {}
     for outcome in failed:
-        said = "; ".join(filter(None, [outcome.words, *outcome.faults, *outcome.notes]))
-        names = groups.setdefault((outcome.key.engine, outcome.verdict, outcome.phase, said), [])
+        printed = f"standard error: {' | '.join(outcome.errors)}" if outcome.errors else ""
+        said = "; ".join(filter(None, [outcome.words, *outcome.faults, *outcome.notes, printed]))
+        names = groups.setdefault((outcome.key.engine, outcome.verdict, outcome.phase, outcome.origin or "", said), [])
         if outcome.key.query not in names:
             names.append(outcome.key.query)
     rows = [
-        (engine, verdict, phase, listed(sorted(names, key=natural_key)), cut(said, 600))
-        for (engine, verdict, phase, said), names in groups.items()
+        (engine, verdict, phase, origin, listed(sorted(names, key=natural_key)), cut(said, 600))
+        for (engine, verdict, phase, origin, said), names in groups.items()
     ]
     yield Table(
-        "Messages of the engines, word for word; for wrong answers, the diagnosis of the judge.",
-        (Column("engine"), Column("cause"), Column("phase"), Column("queries"), Column("words", "code")),
+        "Messages of the engines, word for word; for wrong answers, the diagnosis of the judge. Each failure is "
+        "attributed to the engine, its adapter, or the text that it was asked.",
+        (
+            Column("engine"),
+            Column("cause"),
+            Column("phase"),
+            Column("attributed to"),
+            Column("queries"),
+            Column("words", "code"),
+        ),
         tuple(rows[:SAID]),
     )
     if len(rows) > SAID:
