@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import groupby, product
 from typing import TypeVar
 
 from hydrograph.temporal import Duration, Instant, Interval
@@ -290,3 +290,12 @@ def _holds(evidence: Evidence, claim: Claim, moved: int) -> bool:
 def is_explained(evidence: Evidence, claim: Claim, moved: int) -> bool:
     """Tell whether a wrong row is as it should be if windows begin `moved` milliseconds later."""
     return _holds(evidence, claim, moved) is claim.extra
+
+
+def explain_claims(evidence: Evidence, claims: Iterable[Claim], moved: int) -> Iterator[bool]:
+    """Yield whether each of several wrong rows is explained, in order of time; each window is asked about once."""
+    ordered = sorted(claims, key=lambda claim: (claim.t, -1 if claim.seq is None else claim.seq))
+    for (t, seq), same in groupby(ordered, key=lambda claim: (claim.t, claim.seq)):
+        rows = evidence.solutions(evidence.held(evidence.seen(t, moved, seq)), t)
+        for claim in same:
+            yield any(rows_equal(claim.row, row, claim.by) for row in rows) is claim.extra

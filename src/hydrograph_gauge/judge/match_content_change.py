@@ -33,6 +33,7 @@ from hydrograph_gauge.judge.gracious_mode import (
     Claim,
     GraciousSearch,
     RecoveredRetention,
+    explain_claims,
     is_explained,
     recover_retention,
 )
@@ -274,14 +275,10 @@ def _find_retention(evidence: Evidence, found: RowMatch) -> Fault | None:
     before = [t - opens for t in reversed(evidence.times(opens - evidence.width, opens))]
     behind = [t + 1 - opens for t in evidence.times(opens, first.t + 1)]
     for moved in sorted([*before[:_DISTANCES], *behind[:_DISTANCES]], key=abs):
-        explained = 0
-        for claim in claims:
-            if evidence.cost > budget:
-                return None
-            if is_explained(evidence, claim, moved) is False:
-                break
-            explained += 1
-        if explained == len(claims):
+        if evidence.cost > budget:
+            return None
+        # Most distances are ruled out by a single row.
+        if is_explained(evidence, first, moved) and all(explain_claims(evidence, claims, moved)):
             long = moved < 0
             kind = FaultKind.EVICTS_LATE if long else FaultKind.OPENS_LATE
             how = f"elements stay at least {abs(moved)} ms too {'long' if long else 'short'}"
@@ -301,8 +298,11 @@ def _find_missing_eviction(evidence: Evidence, found: RowMatch) -> Fault | None:
     came |= {found.values.number(each.row) for each in found.extra}
     if any(found.values.number(row) not in came for _, row in found.missing):
         return None
-    for claim in _claims(found.extra[:_EXPLAINED], (), found.by):
-        if evidence.cost > budget or is_explained(evidence, claim, 0) or not is_explained(evidence, claim, _EVER):
+    claims = list(_claims(found.extra[:_EXPLAINED], (), found.by))
+    if any(explain_claims(evidence, claims, 0)):
+        return None
+    for explained in explain_claims(evidence, claims, _EVER):
+        if not explained or evidence.cost > budget:
             return None
     rows = f"{len(found.extra)} rows are still made with elements that have expired"
     return Fault(FaultKind.NO_EVICTION, rows)
@@ -315,7 +315,7 @@ def _find_plain(evidence: Evidence | None, found: RowMatch) -> Fault:
         return Fault(FaultKind.LOSES_ROWS, f"{missing} rows")
     if not missing and evidence is not None and evidence.has_borders:
         claims = list(_claims(found.extra[:_EXPLAINED], (), found.by))
-        if not any(is_explained(evidence, claim, _EVER) for claim in claims):
+        if not any(explain_claims(evidence, claims, _EVER)):
             return Fault(FaultKind.INVENTS_ROWS, f"{extra} rows, which nothing in the stream makes")
     return Fault(FaultKind.UNKNOWN, f"{missing} rows missing, {extra} too many")
 
