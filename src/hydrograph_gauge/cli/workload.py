@@ -51,7 +51,9 @@ def _shop(target: Path, **given: Any) -> None:
         wants_data = own["measure"] or any(one.needs_data for one in conditions) or own["like"]
         gauge = None
         if data is not None and wants_data:
-            gauge = FeatureMeter(data, settings.window, settings.slide, own["windows"], StaticUnit(own["static_unit"]))
+            gauge = FeatureMeter(
+                data, settings.time_window.width, settings.slide, own["windows"], StaticUnit(own["static_unit"])
+            )
         if own["like"]:
             model = parse(read_query(None, own["like"]))
             conditions = (

@@ -43,10 +43,17 @@ class WorkloadSettings(Settings):
     filters: int = Field(default=0, ge=0, description="conditions on literals, where a template has literals")
     window: Length = Field(default=5 * SECOND, ge=1, description="WSIZE, the width of the window")
     slide: Length = Field(default=5 * SECOND, ge=1, description="WSLIDE, its slide")
+    closed: bool = Field(
+        default=False,
+        description="windows closed at both ends, as the thesis defines them: WSIZE is a millisecond wider",
+    )
     open_window: bool = Field(default=False, description="leave ${WSIZE} and ${WSLIDE} in the texts")
     data: Path | None = Field(default=None, description="a generated shop, to walk over and to choose constants from")
     static: int = Field(default=1, ge=1, description="without data: the scale of users, products, retailers, websites")
     stream: int = Field(default=1, ge=1, description="without data: the scale of offers, purchases and reviews")
+    entities: Literal["release", "thesis"] = Field(
+        default="release", description="without data: numbers of retailers and languages, as `generate shop` has them"
+    )
     model: Path | None = Field(default=None, description="without data: a model file instead of the built-in one")
     faithful: bool = Field(
         default=False, description="one variable for each type, even where it would have to be two things at once"
@@ -74,8 +81,12 @@ class WorkloadSettings(Settings):
 
     @property
     def time_window(self) -> TimeWindow:
-        """The window of all queries."""
-        return TimeWindow(self.window, self.slide)
+        """The window of all queries.
+
+        Time is in whole milliseconds: the window of width w that holds both its ends is the half-open one of w + 1 ms.
+        It has the same beginnings and content, and closes when the millisecond of its end is over.
+        """
+        return TimeWindow(self.window + (1 if self.closed else 0), self.slide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +104,12 @@ class TemplateGenerator:
     def __init__(self, settings: WorkloadSettings, data: WorldData | None) -> None:
         """Prepare the walks."""
         self.settings, self.data = settings, data
-        known = ShopSettings(static=settings.static, stream=settings.stream, model=settings.model)
+        known = ShopSettings(
+            static=settings.static, stream=settings.stream, model=settings.model, entities=settings.entities
+        )
         if data is not None:
             known = ShopSettings.model_validate(data.manifest.settings)
-        self.model: Model = load_model(known.model)
+        self.model: Model = load_model(known.model, known.entities)
         self.people = build_population(None, known)
         self.schema = build_schema(self.model)
         if not any(edge.streamed for edge in self.schema.edges):
@@ -104,7 +117,7 @@ class TemplateGenerator:
         self.over_data = None
         if settings.walk == "data":
             assert data is not None, "the settings ask for data"
-            self.over_data = DataWalk(data, self.model, self.schema, settings.window, settings.slide)
+            self.over_data = DataWalk(data, self.model, self.schema, settings.time_window.width, settings.slide)
 
     def candidates(self, tries: int) -> Iterator[Candidate | None]:
         """Yield what each try gives: a template with instances, or None where the walk made none that is wanted."""

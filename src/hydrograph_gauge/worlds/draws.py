@@ -34,6 +34,7 @@ _ULP = 2.0**-53  # of a draw from [0, 1)
 _KNOTS = 256
 _HEAD = 128
 _SHIFT = 2.0**26  # half of the bits of a draw
+_EXACT = 3  # the exponent of a power law whose quantiles are square roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,34 @@ def zipf_column(n: int, u: Column) -> Column:
     return F.when(drawn < F.lit(_HEAD), drawn).otherwise(tail)
 
 
+@dataclass(frozen=True, slots=True)
+class Pareto:
+    """A number from [least, most] with a power-law tail: its density falls with x**-exponent up to `most`.
+
+    A share of (least / x)**(exponent - 1) lies above x; draws beyond `most` are `most`. The exponent 3 needs a square
+    root and a quotient, which are the same to the last bit everywhere; other powers may differ in it.
+    """
+
+    uniform: Uniform
+    least: float
+    exponent: float
+    most: float
+
+    def column(self, *keys: Column | int) -> Column:
+        """Return the draw of each row."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        above = F.lit(1.0) - self.uniform.column(*keys)
+        shrunk = F.sqrt(above) if self.exponent == _EXACT else F.pow(above, F.lit(1 / (self.exponent - 1)))
+        return F.least(F.lit(self.least) / shrunk, F.lit(self.most))
+
+    def value(self, *keys: int) -> float:
+        """Return the draw for these keys."""
+        above = 1.0 - self.uniform.value(*keys)
+        shrunk = math.sqrt(above) if self.exponent == _EXACT else above ** (1 / (self.exponent - 1))
+        return min(self.least / shrunk, self.most)
+
+
 def _between(knots: tuple[float, ...], u: float) -> float:
     """Return the linear interpolation of the knots at the fraction `u`."""
     place = u * float(len(knots) - 1)
@@ -249,6 +278,12 @@ class Draws:
     def weighted(self, purpose: str, weights: Sequence[float]) -> Weighted:
         """Return a whole number below the number of weights."""
         return Weighted(self.uniform(purpose), tuple(weights))
+
+    def pareto(self, purpose: str, mean: float, exponent: float, most: float) -> Pareto:
+        """Return a number with a power-law tail up to `most`, of this mean where nothing lies beyond `most`."""
+        return Pareto(
+            self.uniform(purpose), float(mean) * (exponent - 2) / (exponent - 1), float(exponent), float(most)
+        )
 
     def zipf(self, purpose: str, n: int) -> Zipf:
         """Return a whole number k from [0, n) with a probability proportional to 1 / (k + 1)."""

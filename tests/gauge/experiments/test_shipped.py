@@ -74,6 +74,29 @@ def test_queries_of_stream_watdiv_are_the_same_at_every_rate() -> None:
     assert all(test.queries.workload["measure"] for test in tests)
 
 
+def test_lsbench_counts_triples_where_the_paper_does() -> None:
+    """Its rates, its rows and its executions a second are of streams whose elements are single triples."""
+    tests = [test for test in read_experiment("lsbench").tests if "rate" in test.world.settings]
+    counted = [test for test in tests if test.name != "functionality"]
+    assert {test.world.settings["element"] for test in counted} == {"triple"}
+    assert {test.world.settings["rate"]["posts"] for test in counted} == {100, 1000}
+    # All of |S_pc| = 102,955 triples, of which the published rows are.
+    lengths = {test.world.settings["rate"]["posts"]: test.world.duration for test in counted if "correct" in test.name}
+    assert {rate: rate * duration // 1000 for rate, duration in lengths.items()} == {100: 103_000, 1000: 103_000}
+
+
+def test_stream_watdiv_is_the_published_workload() -> None:
+    """{1,100} at 10,000 triples a second, a hundred queries of up to 5 patterns, windows of 5 s (chapter 4)."""
+    tests = [test for test in read_experiment("watdiv").tests if test.name.startswith("correctness")]
+    settings = [read_settings(find_world("shop").settings, None, test.world.settings) for test in tests]
+    assert {(one.static, one.stream, one.rate, one.entities) for one in settings} == {(1, 100, 10_000, "release")}
+    asked = [test.queries.workload for test in tests]
+    assert [(one["number"], one["window"], one["slide"]) for one in asked] == [(100, "5s", "5s"), (100, "5s", "1s")]
+    assert {test.seed for test in tests} == {1024}
+    closed = read_experiment("watdiv", ["closed=true"], only=["correctness, tumbling"]).tests
+    assert [test.queries.workload["closed"] for test in closed] == [True]
+
+
 OBSERVED = """
 @prefix om: <http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#> .
 @prefix w: <http://knoesis.wright.edu/ssw/ont/weather.owl#> .

@@ -279,6 +279,30 @@ def grounded(candidate: Candidate) -> tuple[list[str], list[str], tuple[str, ...
     return lines[True], lines[False], tuple(terms[name] for name in candidate.template.shown)
 
 
+@pytest.mark.parametrize("slide", [5, 2])
+def test_closed_windows_hold_both_their_ends(slide: int, tmp_path: Path) -> None:
+    """Definitions 1.4.7 and 1.4.8 of the thesis: window i holds all times from i * slide to i * slide + width."""
+    settings = WorkloadSettings(window=5, slide=slide, closed=True)
+    (tmp_path / "stream.tnt").write_text("".join(f"{t}\t<urn:{t}> <urn:p> <urn:o> .\n" for t in range(31)))
+    window = print_window_lengths(settings.time_window, "rspql")
+    text = (
+        "SELECT ?s FROM NAMED WINDOW <urn:w> ON <urn:s> "
+        f"[RANGE {window['WSIZE']} STEP {window['WSLIDE']}] WHERE {{ WINDOW <urn:w> {{ ?s <urn:p> <urn:o> }} }}"
+    )
+    with hydrograph.query(text).over({"urn:s": tmp_path / "stream.tnt"}, placement="local", until=31, t0=0) as run:
+        reports = list(run.reports())
+    found = [sorted(int(row[0].removeprefix("<urn:").removesuffix(">")) for row in one.rows) for one in reports]
+    assert found == [[*range(i * slide, i * slide + 6)] for i in range(25 // slide + 1)]
+    assert WorkloadSettings(window=5, slide=slide).time_window.width == 5
+
+
+@pytest.mark.parametrize("language", ["rspql", "csparql", "cqels", "sparqlstream"])
+def test_closed_windows_are_said_in_every_language(language: str) -> None:
+    window = WorkloadSettings(closed=True).time_window
+    text = print_query_texts("q1", made(1)[0].instances[0], load_model(None), window).texts[language]
+    assert [each.definition for each in parse(text, language).windows] == [TimeWindow(5001, 5000)]
+
+
 @pytest.mark.parametrize("language", ["rspql", "csparql", "cqels", "sparqlstream"])
 def test_queries_find_what_they_were_made_for(language: str, tmp_path: Path) -> None:
     model, window = load_model(None), TimeWindow(5000, 5000)

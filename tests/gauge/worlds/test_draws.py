@@ -50,6 +50,18 @@ def test_normal_draws_have_mean_and_deviation() -> None:
     assert 0 <= min(values) <= max(values) <= 1
 
 
+@pytest.mark.parametrize("exponent", [2.5, 3.0])
+def test_a_power_law_has_its_mean_its_tail_and_its_end(exponent: float) -> None:
+    rows, least = 20_000, 20 * (exponent - 2) / (exponent - 1)
+    values = np.array([Draws(3).pareto("p", 20, exponent, 400).value(key) for key in range(rows)])
+    assert (values.min() >= least, values.max()) == (True, 400)
+    for place in (1.5, 3.0, 9.0):
+        p = place ** (1 - exponent)
+        assert abs((values > place * least).sum() - rows * p) <= 5 * math.sqrt(rows * p * (1 - p))
+    beyond = 400 * (least / 400) ** (exponent - 1) / (exponent - 2)  # what the end cuts off the mean
+    assert values.mean() == pytest.approx(20 - beyond, rel=0.02)
+
+
 @settings(deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_arrays_draw_what_the_driver_draws(seed: int, keys: list[int]) -> None:
@@ -79,6 +91,7 @@ def test_rows_draw_what_the_driver_draws(spark: SparkSession) -> None:
         draws.normal("n"),
         draws.zipf("z", 5000),
         draws.weighted("w", [0.2, 0.0, 5]),
+        draws.pareto("p", 20, 3, 400),
     ]
     columns = [kind.column(F.col("id"), F.lit(2)).alias(f"c{at}") for at, kind in enumerate(kinds)]
     for row in spark.range(-500, 500, 1, 3).select("id", *columns).collect():

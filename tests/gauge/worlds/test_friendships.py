@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hydrograph_gauge.worlds.hashing import SPARK_SEED, chain_hash, hash_longs
+from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.hashing import SPARK_SEED, NumberArray, chain_hash, hash_longs
 from hydrograph_gauge.worlds.settings import read_settings
 from hydrograph_gauge.worlds.social.friendships import FriendshipPass, Longs, befriend
 from hydrograph_gauge.worlds.social.settings import SocialSettings
+from tests.support.world_checks.tails import fit_tail, goodness, top_share
 
 NO_FRIENDS = np.array([], dtype=np.int64)
 
@@ -87,6 +92,33 @@ def test_enough_users_of_a_random_value_find_each_other_by_chance() -> None:
 
     assert mean(known.random_values) > 0.95 * 133
     assert mean(1000) < 0.1 * 133
+
+
+def chance_degrees(**given: object) -> NumberArray:
+    """Return the numbers of friends of 1,000 users who meet by chance alone: one pass, over random values."""
+    known = read_settings(SocialSettings, None, {"friend_shares": [0, 0, 1], **given})
+    draws, users = Draws(known.seed), range(known.users)
+    law = draws.pareto("friends wanted", known.mean_friends, known.tail_exponent, known.most_friends)
+    wanted = longs([math.floor(law.value(user)) for user in users])
+    values = longs([draws.below("random value", known.random_values).value(user) for user in users])
+    order = np.lexsort((np.arange(known.users), values))
+    slide = FriendshipPass(
+        known.cell_size, known.cells_per_window, known.random_friend_probability, known.random_decay, 1
+    )
+    left, right = befriend(slide, order, values[order], wanted[order], [NO_FRIENDS] * known.users)
+    degrees: NumberArray = np.bincount(np.concatenate([left, right]), minlength=known.users)
+    return degrees
+
+
+def test_without_correlation_as_many_friends_are_found_with_the_same_tail() -> None:
+    degrees = chance_degrees()
+    assert degrees.mean() == pytest.approx(SocialSettings().mean_friends, rel=0.1)
+    fit = fit_tail(degrees)
+    assert 2.7 < fit.exponent < 3.4
+    assert goodness(degrees, fit, np.random.default_rng(1), 20) >= 0.1
+    assert top_share(degrees) > 0.04
+    # In the release who is far by a random number is no friend: hardly any are found where no other pass finds some.
+    assert chance_degrees(random_decay=0.8).mean() < 0.25 * degrees.mean()
 
 
 def test_a_pass_without_users_makes_no_friends() -> None:

@@ -25,7 +25,7 @@ def test_options_override_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "complaint"),
     [
-        (ShopSettings, {"statics": 1}, "unknown setting 'statics'; known are batch, faithful"),
+        (ShopSettings, {"statics": 1}, "unknown setting 'statics'; known are batch, entities, faithful"),
         (ShopSettings, {"static": "many"}, "static: input should be a valid integer.*got 'many'"),
         (ShopSettings, {"static": 0}, "static: .*greater than or equal to 1, got 0"),
         (ShopSettings, {"per": "day"}, "per: input should be 'triple' or 'activity', got 'day'"),

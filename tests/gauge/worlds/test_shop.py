@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hydrograph.errors import DataError
+from hydrograph.errors import DataError, UsageError
 from hydrograph.rdf.xsd import Kind
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static_graphs import read_static
+from hydrograph_gauge.worlds.settings import read_settings
 from hydrograph_gauge.worlds.shop.activities import Timing
 from hydrograph_gauge.worlds.shop.encoding import TripleEncoder, build_tables, encode_rows
 from hydrograph_gauge.worlds.shop.expectation import compute_expectation, probability
@@ -61,6 +62,26 @@ def test_the_built_in_model_is_that_of_stream_watdiv() -> None:
     assert [activity.name for activity in model.activities] == [
         "follow", "like", "subscribe", "offer", "purchase", "review",
     ]  # fmt: skip
+
+
+def test_the_numbers_of_the_thesis_are_a_preset_that_contradicts_its_sizes() -> None:
+    """Table 2.2 has 22 retailers and 25 languages; with those the stream of table 3.1 would be 18 % larger."""
+    released, thesis = load_model(None), load_model(None, "thesis")
+    changed = {
+        one.name.removeprefix(WSDBM): (one.count, other.count)
+        for one, other in zip(released.types, thesis.types, strict=True)
+        if one != other
+    }
+    assert changed == {"Retailer": (12, 22), "Language": (35, 25)}
+    assert (released.associations, released.activities) == (thesis.associations, thesis.activities)
+    sizes = {
+        entities: compute_expectation(build_population(None, ShopSettings(stream=100, entities=entities))).stream
+        for entities in ("release", "thesis")
+    }
+    assert sizes["release"] / PUBLISHED[1, 100][1] == pytest.approx(1, abs=0.001)
+    assert sizes["thesis"] / PUBLISHED[1, 100][1] == pytest.approx(1.18, abs=0.01)
+    with pytest.raises(UsageError, match="a model file has its own numbers of entities"):
+        read_settings(ShopSettings, None, {"entities": "thesis", "model": "small.model"})
 
 
 def test_a_model_in_watdivs_syntax_is_read() -> None:

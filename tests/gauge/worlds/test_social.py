@@ -43,6 +43,15 @@ def test_the_cloud_has_as_many_users_of_a_random_value_at_any_size() -> None:
         known_settings(preset="cloud", users="many")
 
 
+def test_heavy_tails_are_the_default_and_the_release_has_none() -> None:
+    assert (known_settings().skew, known_settings().random_decay) == ("power-law", 1.0)
+    assert (known_settings(faithful=True).skew, known_settings(faithful=True).random_decay) == ("bounded", 0.8)
+    assert known_settings(faithful=True, skew="power-law").skew == "power-law"
+    paper = known_settings(preset="paper")
+    assert (paper.faithful, paper.skew, paper.most_friends, paper.thread_size) == (True, "power-law", 400, 1000)
+    assert known_settings(preset="cloud", faithful=False).most_friends == 497
+
+
 def test_settings_from_toml_and_from_options(tmp_path: Path) -> None:
     file = tmp_path / "social.toml"
     file.write_text("users = 50\nend = 2010-03-01\nfriend_shares = [0.5, 0.25, 0.25]\n[rate]\nposts = 10\n")

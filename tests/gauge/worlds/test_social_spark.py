@@ -21,7 +21,7 @@ from hydrograph_gauge.worlds.social.dictionaries import dictionaries
 from hydrograph_gauge.worlds.social.people import People
 from hydrograph_gauge.worlds.social.settings import DAY, STREAMS, SocialSettings
 from hydrograph_gauge.worlds.social.triples import DBPPROP, DC, FOAF, SIB, SIOC, STREAM_IRIS, instant_triple
-from hydrograph_gauge.worlds.social.world import WORLD
+from hydrograph_gauge.worlds.social.world import WORLD, make_sources
 from hydrograph_gauge.worlds.spark import force_task_count
 from hydrograph_gauge.worlds.writer import write_world
 from tests.support.compared_answers import compared
@@ -131,6 +131,19 @@ def test_comments_answer_what_was_there_before(world: Path) -> None:
     )
     assert found
     assert all(later >= earlier for _, _, later, earlier in found)
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.3, 0.4), (0, 0, 1)])
+def test_everything_happens_within_the_period_also_without_correlation(
+    spark: SparkSession, shares: tuple[float, ...]
+) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    settings = read_settings(SocialSettings, None, {**SMALL, "friend_shares": shares})
+    for stream in make_sources(spark, settings)[0]:
+        found = stream.elements.agg(F.count("*"), F.min("created"), F.max("created")).collect()[0]
+        assert found[0] > 0, stream.name
+        assert settings.first <= found[1] <= found[2] < settings.last, stream.name
 
 
 def test_every_post_has_one_author_and_one_place_and_its_tags(world: Path) -> None:
@@ -269,7 +282,7 @@ def test_a_faithful_clock_has_twelve_hours(spark: SparkSession) -> None:
 def test_the_mean_of_friends_wanted_goes_with_alpha(spark: SparkSession, alpha: float) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
-    settings = read_settings(SocialSettings, None, {"alpha": alpha})
+    settings = read_settings(SocialSettings, None, {"alpha": alpha, "skew": "bounded"})
     wanted = People(settings, Draws(settings.seed)).wanted(F.col("id"))
     found = spark.range(0, 20_000, 1, 1).agg(F.avg(wanted), F.min(wanted), F.max(wanted)).collect()[0]
     assert found[0] == pytest.approx(5 + 35 * alpha / (alpha + 1), rel=0.02)

@@ -4,6 +4,10 @@
 original emits the very first observation at time 0 instead of at its station's offset, and one more at the end of the
 duration. Here every station is exactly periodic and the duration excludes its end; `faithful` keeps both quirks.
 
+The original draws one after the other with Java's generator: the offsets of all stations, then the value of each
+observation in the order of time. `random=java` does the same, so that a published seed gives the published stream; with
+`faithful` it is the original's, byte for byte. These draws are made by the driver, since each depends on all before.
+
 `weather` has the same times, and values that look like weather, so that queries about storms have answers: a daily
 cycle, passing fronts, and noise. Stations are grouped by place. Each place has calm and stormy hours; in a storm winds
 rise above 74 miles an hour, it rains or snows, and visibility drops. All formulas are sums and products, which give the
@@ -19,9 +23,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
 from hydrograph.errors import UsageError
 from hydrograph.temporal import DAY, HOUR
 from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.hashing import NumberArray
+from hydrograph_gauge.worlds.java_random import JavaRandom
 from hydrograph_gauge.worlds.sensors.settings import ObservedProperty, SensorSettings
 from hydrograph_gauge.worlds.spark import task_count
 
@@ -35,6 +44,7 @@ _STORMY = 0.15
 _RISING = frozenset({"WindSpeed", "WindGust", "Rainfall", "Snowfall"})
 _FALLING = frozenset({"Visibility", "Pressure"})
 _DRY = frozenset({"Rainfall", "Snowfall"})
+_DRAWN = "drawn"
 
 
 def observation_times(spark: SparkSession, settings: SensorSettings, draws: Draws) -> DataFrame:
@@ -147,6 +157,56 @@ def weather_value(settings: SensorSettings, draws: Draws, observed: ObservedProp
 
 
 @dataclass(frozen=True, slots=True)
+class JavaObservations:
+    """Observations of YABench's generator in its order, an array for each of their parts."""
+
+    station: NumberArray
+    number: NumberArray
+    t: NumberArray
+    value: NumberArray
+
+
+def draw_java_observations(settings: SensorSettings) -> JavaObservations:
+    """Return the observations that YABench's SG1 writes with this seed; without `faithful`, without its quirks.
+
+    >>> drawn = draw_java_observations(SensorSettings(seed=1430236808, stations=1, interval=1000, duration=3000))
+    >>> drawn.t.tolist()
+    [31, 1031, 2031]
+    """
+    random = JavaRandom(settings.seed)
+    offsets = random.next_ints_below(settings.interval, settings.stations)
+    order = np.argsort(offsets, kind="stable")
+    # Stations take turns in the order of their offsets, which are less than the interval: so times never decrease.
+    place = np.arange(settings.stations * _rounds(settings), dtype=np.int64)
+    station, number = order[place % settings.stations], place // settings.stations
+    t = offsets[station] + number * settings.interval
+    if settings.faithful:
+        t[0] = 0
+    count = int(np.searchsorted(t, settings.duration, side="right" if settings.faithful else "left"))
+    values = random.next_ints_below(settings.max - settings.min, count) + settings.min
+    return JavaObservations(station[:count], number[:count], t[:count], values)
+
+
+def _java_times(spark: SparkSession, settings: SensorSettings, _draws: Draws) -> DataFrame:
+    """Return when each station observes, and what."""
+    drawn = draw_java_observations(settings)
+    columns = {
+        "station": drawn.station,
+        "number": drawn.number,
+        "t": drawn.t,
+        _DRAWN: drawn.value.astype(np.float32).astype(np.float64),
+    }
+    table = spark.createDataFrame(pa.table({name: pa.array(values) for name, values in columns.items()}))
+    return table.repartition(task_count(len(drawn.t), _ROWS_PER_TASK))
+
+
+def _java_value(_settings: SensorSettings, _draws: Draws, _observed: ObservedProperty) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.col(_DRAWN)
+
+
+@dataclass(frozen=True, slots=True)
 class ObservationGenerator:
     """The two things a generator decides; both see the station's number and the number of its observation."""
 
@@ -162,8 +222,11 @@ GENERATORS = {
 }
 
 
-def find_generator(name: str) -> ObservationGenerator:
-    """Return the generator `name`, or raise UsageError."""
+_JAVA = ObservationGenerator(_java_times, _java_value)
+
+
+def find_generator(name: str, random: str = "hash") -> ObservationGenerator:
+    """Return the generator `name` with its source of randomness, or raise UsageError."""
     if name not in GENERATORS:
         raise UsageError(f"expected a generator ({', '.join(GENERATORS)}), got {name!r}")
-    return GENERATORS[name]
+    return _JAVA if random == "java" else GENERATORS[name]

@@ -45,6 +45,7 @@ PROPERTIES = {
 
 
 _MOST_ROUNDS = 2**31
+_MOST_DRAWN = 20_000_000
 
 
 def _names(value: object) -> object:
@@ -59,6 +60,10 @@ class SensorSettings(Settings):
     """Parameters of YABench's gen(s, i, d, r, n), where r is the seed, and our additions."""
 
     generator: str = Field(default="SG1", description="n: how times and values are made")
+    random: Literal["hash", "java"] = Field(
+        default="hash",
+        description="source of randomness: of its own, or Java's, with which seeds give YABench's streams",
+    )
     stations: int = Field(default=10, ge=1, description="s: the number of stations")
     interval: Length = Field(default=5 * MINUTE, ge=1, description="i: time between two observations of a station")
     duration: Length = Field(default=60 * MINUTE, ge=1, description="d: the length of the stream")
@@ -106,7 +111,18 @@ class SensorSettings(Settings):
             raise ValueError("expected bursts that are shorter than the time from one to the next")
         if self.duration * self.peak / self.interval > _MOST_ROUNDS:
             raise ValueError("expected at most 2**31 observations of a station: make the duration shorter")
+        if self.random == "java":
+            self._check_java()
         return self
+
+    def _check_java(self) -> None:
+        """Raise ValueError for what YABench's generator, whose draws follow one another, does not make."""
+        if (self.generator, self.profile, self.properties) != ("SG1", "constant", ("AirTemperature",)):
+            raise ValueError("expected the generator SG1, a constant profile and AirTemperature with random=java")
+        if max(self.interval, self.max - self.min) >= 2**31:
+            raise ValueError("expected an interval and a range of temperatures below 2**31 with random=java")
+        if self.stations * (self.duration / self.interval) > _MOST_DRAWN:
+            raise ValueError(f"expected at most {_MOST_DRAWN} observations with random=java, which one process draws")
 
     @property
     def unsteady(self) -> bool:

@@ -79,7 +79,7 @@ def make_elements(spark: SparkSession, settings: SensorSettings) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     draws = Draws(settings.seed)
-    generator = find_generator(settings.generator)
+    generator = find_generator(settings.generator, settings.random)
     names = settings.properties
     width = len(list_predicates(settings))
     times = generator.times(spark, settings, draws)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hydrograph.errors import DataError
 from hydrograph_gauge.worlds import writer
@@ -36,6 +37,8 @@ STREAM = "http://ex.org/streams/test"
 """The stream of Stream WatDiv's queries."""
 KNOWLEDGE = "http://dsg.uwaterloo.ca/watdiv/knowledge"
 """The static graph of Stream WatDiv's queries."""
+WSDBM = "http://db.uwaterloo.ca/~galuc/wsdbm/"
+"""The namespace of WatDiv's entities."""
 
 
 class ShopSettings(Settings):
@@ -50,7 +53,23 @@ class ShopSettings(Settings):
     per: Literal["triple", "activity"] = Field(
         default="triple", description="what has a time of its own, and is an element of the stream"
     )
+    entities: Literal["release", "thesis"] = Field(
+        default="release",
+        description="numbers of retailers and languages: 12 and 35 as in the released model, "
+        "or 22 and 25 as in table 2.2 of the thesis",
+    )
     model: Path | None = Field(default=None, description="a model file in WatDiv's syntax instead of the built-in one")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        """Refuse the numbers of the thesis for a model that has its own."""
+        if self.model is not None and self.entities != "release":
+            raise ValueError("expected entities or a model: a model file has its own numbers of entities")
+        return self
+
+
+THESIS_ENTITIES: Mapping[str, int] = {f"{WSDBM}Retailer": 22, f"{WSDBM}Language": 25}
+"""Where table 2.2 of the thesis differs from the model file that was released with it."""
 
 
 def build_timing(settings: ShopSettings) -> Timing:
@@ -80,7 +99,7 @@ def build_population(spark: SparkSession | None, settings: ShopSettings) -> Popu
     """Return the entities of a shop."""
     return Population(
         spark,
-        load_model(settings.model),
+        load_model(settings.model, settings.entities),
         Draws(settings.seed),
         static=settings.static,
         stream=settings.stream,
@@ -88,10 +107,14 @@ def build_population(spark: SparkSession | None, settings: ShopSettings) -> Popu
     )
 
 
-def load_model(file: Path | None) -> Model:
-    """Return the model in a file, or the built-in one."""
+def load_model(file: Path | None, entities: Literal["release", "thesis"] = "release") -> Model:
+    """Return the model in a file, or the built-in one with the numbers of entities of the release or the thesis."""
     if file is None:
-        return read_model((resources.files(__package__) / "watdiv.model").read_text("utf-8"), "watdiv.model")
+        model = read_model((resources.files(__package__) / "watdiv.model").read_text("utf-8"), "watdiv.model")
+        if entities == "release":
+            return model
+        types = tuple(replace(one, count=THESIS_ENTITIES.get(one.name, one.count)) for one in model.types)
+        return replace(model, types=types)
     try:
         return read_model(file.read_text("utf-8"), str(file))
     except OSError as error:

@@ -176,7 +176,7 @@ def _pass(spark: SparkSession, people: People, earlier: list[DataFrame], number:
         asked.cell_size,
         asked.cells_per_window,
         asked.random_friend_probability if PASSES[number] == "random" else asked.friend_probability,
-        asked.friend_decay,
+        asked.random_decay if PASSES[number] == "random" else asked.friend_decay,
         term_id(f"{draws.seed} friends, {PASSES[number]}"),
     )
     found = (

@@ -17,7 +17,7 @@ from hydrograph_gauge.worlds.social.dictionaries import (
     Dictionaries,
     dictionaries,
 )
-from hydrograph_gauge.worlds.social.settings import WEEK, SocialSettings
+from hydrograph_gauge.worlds.social.settings import MOST_COMMENTS, WEEK, SocialSettings
 from hydrograph_gauge.worlds.social.triples import MICRO
 from hydrograph_gauge.worlds.spark import constant_numbers
 
@@ -28,6 +28,7 @@ _HOME_OFFSET = 2.0
 _CITY_OFFSET = 0.1
 _SUMMER = (6, 7)
 _SQUARE = 2
+_ROUNDED_DOWN = 0.5
 
 
 @lru_cache(8)
@@ -77,9 +78,29 @@ class People:
         return F.greatest(F.lit(1), F.floor((F.lit(self.settings.last) - since) / WEEK))
 
     def wanted(self, u: Column) -> Column:
-        """Return how many friends the user would like: the share up to x of the range is x**alpha, not a Zipf tail."""
-        low, high = self.settings.min_friends, self.settings.max_friends
-        return low + (high - low) * self.power("friends wanted", u)
+        """Return how many friends the user would like: by a power law, or bounded as in the release of 2012.
+
+        There a share of x**alpha lies below x of the range, which is skewed towards its end and has no tail.
+        """
+        asked = self.settings
+        if asked.skew == "bounded":
+            return asked.min_friends + (asked.max_friends - asked.min_friends) * self.power("friends wanted", u)
+        return self.heavy("friends wanted", asked.mean_friends, asked.most_friends, u)
+
+    def attempted_comments(self, post: Column) -> Column:
+        """Return how many comments on a post are tried."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        asked = self.settings
+        if asked.skew == "bounded":
+            return self.draws.below("comments", asked.max_comments).column(post)
+        if asked.mean_comments == 0:
+            return F.lit(0).cast("bigint")
+        return F.floor(self.heavy("comments", asked.mean_comments, MOST_COMMENTS - 1, post))
+
+    def heavy(self, purpose: str, mean: float, most: int, *keys: Column) -> Column:
+        """Return a draw with a power-law tail, to be rounded down: its whole part has this mean."""
+        return self.draws.pareto(purpose, mean + _ROUNDED_DOWN, self.settings.tail_exponent, most).column(*keys)
 
     def power(self, purpose: str, *keys: Column) -> Column:
         """Return a draw from [0, 1) of which a share of x**alpha lies below x."""
@@ -88,6 +109,10 @@ class People:
         drawn, alpha = self.draws.uniform(purpose).column(*keys), self.settings.alpha
         # A square root is the same to the last bit everywhere; a power need not be.
         return F.sqrt(drawn) if alpha == _SQUARE else F.pow(drawn, F.lit(1 / alpha))
+
+    def meets(self, pass_: int) -> bool:
+        """Tell whether friends meet in a pass; the original asks only friends of a pass that has none."""
+        return self.settings.faithful or self.settings.friend_shares[pass_] > 0
 
     def interest(self, u: Column, country: Column, i: Column | int) -> Column:
         """Return the user's interest number `i`, drawn from what its country likes."""

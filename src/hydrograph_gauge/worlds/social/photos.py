@@ -71,7 +71,7 @@ def make_photos(people: People, albums: DataFrame) -> DataFrame:
     favourite = people.place(F.col("home"), draws.uniform("favourite place").column(author, which))
     there = (favourites > 0) & draws.chance("at favourite place", asked.place_probability).column(key)
     elsewhere = people.place(F.col("country"), draws.uniform("place of photo").column(key))
-    return numbered.select(
+    made = numbered.select(
         "id",
         "album",
         "author",
@@ -80,6 +80,7 @@ def make_photos(people: People, albums: DataFrame) -> DataFrame:
         (F.col("created") + F.col("i") * 1000).alias("created"),
         "friends",
     )
+    return made if asked.faithful else made.where(F.col("created") < asked.last)
 
 
 def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> StreamSource:
@@ -113,10 +114,11 @@ def photo_stream(people: People, albums: DataFrame, photos: DataFrame) -> Stream
 
 
 def add_tags(people: People, photos: DataFrame) -> DataFrame:
-    """Return `photos` with `add_tags`: a run of the friends whom the author met by region or interest."""
+    """Return `photos` with `tagged`: a run of the friends whom the author met by region or interest, if any do so."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    near = F.filter("friends", lambda friend: friend["made"] < 2)
+    correlated = people.meets(0) or people.meets(1)
+    near = F.filter("friends", lambda friend: friend["made"] < 2) if correlated else F.col("friends")
     audience = photos.withColumn("audience", near)
     return audience.withColumn("tagged", draw_run(people, "user tags", people.settings.max_user_tags)).drop("audience")
 

@@ -54,14 +54,14 @@ def _own_posts(people: People, users: DataFrame) -> DataFrame:
 
     def count(most: int, purpose: str) -> Column:
         drawn = F.floor(draws.uniform(purpose).column(u) * most * people.weeks(F.col("created")))
-        return F.floor(drawn * F.col("degree") / asked.max_friends)
+        return F.floor(drawn * F.col("degree") / F.lit(asked.friends_per_share))
 
     counted = users.select(
         "u",
         "country",
         F.col("created").alias("joined"),
         "interests",
-        *(_circle(made).alias(f"circle{made}") for made in (0, 1)),
+        *(_circle(people, made).alias(f"circle{made}") for made in (0, 1)),
         count(asked.max_location_posts, "location posts").alias("regional"),
         count(asked.max_interest_posts, "interest posts").alias("interested"),
     )
@@ -85,11 +85,11 @@ def _own_posts(people: People, users: DataFrame) -> DataFrame:
     )
 
 
-def _circle(made: int) -> Column:
-    """Return the friends met in one pass."""
+def _circle(people: People, made: int) -> Column:
+    """Return the friends met in one pass; all friends if the settings let no friends meet in it."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    met = F.filter("friends", lambda friend: friend["made"] == made)
+    met = F.filter("friends", lambda friend: friend["made"] == made) if people.meets(made) else F.col("friends")
     return F.transform(met, lambda friend: F.struct(friend["friend"].alias("friend"), friend["since"].alias("since")))
 
 
@@ -126,26 +126,33 @@ def _group_posts(people: People, groups: DataFrame) -> DataFrame:
 def make_comments(people: People, posts: DataFrame) -> DataFrame:
     """Return the comments: `id`, `post`, `reply` (0 the post, k its comment k - 1), `author`, `created`, `article`.
 
-    A user who became a friend after the post does not comment. A comment follows the one before it within a day.
+    A user who became a friend after the post does not comment. In the original a comment follows the one before it
+    within a day, also beyond the end of the period; by default comments come 1 s to 36 h after the post, within it.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     asked, draws, key = people.settings, people.draws, F.col("id")
-    attempts = draws.below("comments", asked.max_comments).column(key)
+    attempts = people.attempted_comments(key)
 
     def attempt(i: Column) -> Column:
         which = F.floor(draws.uniform("commenter").column(key, i) * F.size("audience")).cast("int")
-        delay = F.floor(people.power("comment delay", key, i) * (DAY // 1000)) * 1000
+        if asked.faithful:
+            delay = F.floor(people.power("comment delay", key, i) * (DAY // 1000)) * 1000
+        else:
+            delay = _delay(people, "comment", F.col("created"), key, i)
         return F.struct(F.get("audience", which).alias("who"), delay.alias("delay"))
 
     tried = posts.withColumn("attempts", attempts).where((F.col("attempts") > 0) & (F.size("audience") > 0))
     made = F.transform(F.sequence(F.lit(0), F.col("attempts") - 1), attempt)
     known = tried.withColumn("thread", F.filter(made, lambda one: one["who"]["since"] <= F.col("created")))
     rows = known.select("id", "article", "created", "thread", F.posexplode("thread").alias("at", "one"))
-    numbered = rows.withColumn("comment", key * asked.max_comments + F.col("at"))
+    numbered = rows.withColumn("comment", key * asked.thread_size + F.col("at"))
     this = F.col("comment")
-    earlier = F.slice("thread", F.lit(1), F.col("at") + 1)
-    passed = F.aggregate(earlier, F.lit(0).cast("bigint"), lambda total, one: total + one["delay"])
+    if asked.faithful:
+        earlier = F.slice("thread", F.lit(1), F.col("at") + 1)
+        passed = F.aggregate(earlier, F.lit(0).cast("bigint"), lambda total, one: total + one["delay"])
+    else:
+        passed = F.get(F.array_sort(F.transform("thread", lambda one: one["delay"])), F.col("at"))
     return numbered.select(
         this.alias("id"),
         key.alias("post"),
@@ -195,7 +202,7 @@ def _post_triples(people: People) -> Column:
     is_post = F.col("kind") == 0
     both = key * 2 + F.col("kind")
     this = F.when(is_post, iri_text("post", key)).otherwise(iri_text("comment", key))
-    earlier = F.col("parent") * asked.max_comments + F.col("reply") - 1
+    earlier = F.col("parent") * asked.thread_size + F.col("reply") - 1
     replied = F.when(F.col("reply") == 0, iri_text("post", F.col("parent"))).otherwise(iri_text("comment", earlier))
     container = F.when(is_post, iri_text("forum", F.col("parent"))).otherwise(iri_text("post", F.col("parent")))
     first = F.when(is_post, F.lit(f"<{SIB}Post>")).otherwise(F.lit(f"<{SIB}Comment>"))
@@ -275,11 +282,11 @@ def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> S
     """Return the likes of posts or photos, `objects` with `id`, `created` and `audience`: one element each.
 
     Those who like are neighbours in the audience. The original writes all likes of an object when the object appears,
-    several times; by default each is written once, sooner or later after the object.
+    several times; by default each is written once, sooner or later after the object, before the period is over.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    faithful, draws, key = people.settings.faithful, people.draws, F.col("id")
+    faithful, key = people.settings.faithful, F.col("id")
     fans = draw_run(people, f"{what} likes", people.settings.max_likes)
     rows = objects.select("id", "created", fans.alias("fans")).where(F.size("fans") > 0)
     if faithful:
@@ -290,10 +297,8 @@ def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> S
         written = rows.select("*", F.size("fans").alias("likes"), F.lit(0).alias("copy"))
     likes = written.select("id", "created", "likes", "copy", F.posexplode("fans").alias("at", "fan"))
     if not faithful:
-        step = draws.below(f"{what} like delay", _SLOWEST).column(key, F.col("fan"))
-        scale = F.get(constant_numbers([2**power for power in range(_SLOWEST)], "bigint"), step.cast("int"))
-        part = draws.uniform(f"{what} like delay, part").column(key, F.col("fan"))
-        likes = likes.withColumn("created", F.col("created") + F.floor((part + 1) * scale * 1000))
+        delay = _delay(people, f"{what} like", F.col("created"), key, F.col("fan"))
+        likes = likes.withColumn("created", F.col("created") + delay)
 
     def again() -> Column:
         return F.when(F.col("copy") < copies - 1, F.col("likes"))
@@ -308,6 +313,21 @@ def like_stream(people: People, what: str, objects: DataFrame, copies: int) -> S
         ),
         again=again if faithful and copies > 1 else None,
     )
+
+
+def _delay(people: People, what: str, since: Column, *keys: Column) -> Column:
+    """Return how long after `since` something follows, in ms: of any order of magnitude equally often.
+
+    What would come after the end of the period comes at any time before it instead, so that nothing is lost.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    draws = people.draws
+    step = draws.below(f"{what} delay", _SLOWEST).column(*keys)
+    scale = F.get(constant_numbers([2**power for power in range(_SLOWEST)], "bigint"), step.cast("int"))
+    drawn = F.floor((draws.uniform(f"{what} delay, part").column(*keys) + 1) * scale * 1000)
+    left = F.lit(people.settings.last) - since
+    return F.when(drawn < left, drawn).otherwise(F.floor(draws.uniform(f"{what} delay, cut").column(*keys) * left))
 
 
 def draw_run(people: People, purpose: str, most: int) -> Column:

@@ -21,18 +21,35 @@ IDS_PER_OWNER = 100_000
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     # |U_data| = 219,825 and |S_pc| = 102,955 triples: 53 friends, no comments (Le-Phuoc et al., ISWC 2012).
+    # `max_friends` and `max_comments` are for `--skew bounded`, which has the same sizes.
     "paper": {
         "faithful": True,
         "users": 1000,
         "end": "2010-02-28",
+        "skew": "power-law",
+        "random_decay": 1.0,
+        "mean_friends": 57.0,
+        "mean_comments": 0.0,
         "max_friends": 125,
         "max_comments": 1,
     },
     # 121 million static triples for 100,000 users: 333 friends each (Le-Phuoc et al., ISWC 2013).
     # `random_values` go by the users: with fewer users of a value, no user would find 133 friends by chance.
-    "cloud": {"faithful": True, "users": 100_000, "max_friends": 497, "cells_per_window": 8, "cell_size": 200},
+    "cloud": {
+        "faithful": True,
+        "skew": "bounded",
+        "random_decay": 0.8,
+        "users": 100_000,
+        "max_friends": 497,
+        "cells_per_window": 8,
+        "cell_size": 200,
+    },
 }
 """Settings by the name of a preset; whatever else is given overrides them."""
+RELEASED: Mapping[str, Any] = {"skew": "bounded", "random_decay": 0.8}
+"""What the released generator draws from; settings that are `faithful` start from this where their preset has none."""
+MOST_COMMENTS = 1000
+"""Comments on one post; a comment is numbered by its post and its place in the thread."""
 _USERS_PER_VALUE = 100
 
 _ROUNDING = 1e-9
@@ -62,13 +79,24 @@ class SocialSettings(Settings):
     start: date = Field(date(2010, 2, 1), description="first day")
     end: date = Field(date(2010, 2, 10), description="last day")
 
-    min_friends: int = Field(5, ge=0, description="fewest friends a user wants")
-    max_friends: int = Field(40, ge=1, le=10_000, description="most friends a user wants")
+    skew: Literal["power-law", "bounded"] = Field(
+        "power-law", description="friends, posts and comments: heavy tails, or the bounded draws of the release of 2012"
+    )
+    tail_exponent: float = Field(
+        3.0, gt=2, le=10, allow_inf_nan=False, description="with heavy tails, a density falls with x**-exponent"
+    )
+    mean_friends: float = Field(20.0, gt=0, le=10_000, description="with heavy tails, friends wanted in the mean")
+    mean_comments: float = Field(
+        9.5, ge=0, le=100, description="with heavy tails, comments tried on a post in the mean; not all are by friends"
+    )
+    min_friends: int = Field(5, ge=0, description="if bounded, fewest friends a user wants")
+    max_friends: int = Field(40, ge=1, le=10_000, description="if bounded, most friends a user wants")
     alpha: float = Field(
         2.0,
         gt=0,
         allow_inf_nan=False,
-        description="of friends wanted and of the delays of comments, a share of x**alpha lies below x of the range",
+        description="if bounded, of friends wanted, and if faithful, of delays of comments, "
+        "a share of x**alpha lies below x of the range",
     )
     cell_size: int = Field(100, ge=1, description="users in a cell of the sliding window")
     cells_per_window: int = Field(4, ge=1, description="cells in the window of users that are offered to each other")
@@ -77,6 +105,7 @@ class SocialSettings(Settings):
     friend_probability: Probability = Field(0.8, description="probability of friendship at distance 0")
     random_friend_probability: Probability = Field(0.32, description="the same in the random pass")
     friend_decay: Probability = Field(0.8, description="what each step of distance leaves of that probability")
+    random_decay: Probability = Field(1.0, description="the same in the random pass; 1: all are equally likely")
     random_values: int = Field(1000, ge=1, description="values of the random dimension")
     reject_probability: Probability = Field(0.02, description="share of friendships that are declined")
     reapprove_probability: Probability = Field(0.5, description="share of declined ones that are approved later")
@@ -106,7 +135,7 @@ class SocialSettings(Settings):
 
     max_location_posts: int = Field(10, ge=0, description="posts per week about one's region: below this number")
     max_interest_posts: int = Field(15, ge=0, description="posts per week about one's interests: below this number")
-    max_comments: int = Field(20, ge=1, le=1000, description="comments on a post: below this number")
+    max_comments: int = Field(20, ge=1, le=1000, description="if bounded, comments tried on a post: below this number")
     max_likes: int = Field(10, ge=1, description="likes of a post or photo: below this number")
     min_text: int = Field(40, ge=0, description="characters of a post at least")
     max_text: int = Field(300, ge=1, le=300, description="characters of a post at most")
@@ -145,6 +174,8 @@ class SocialSettings(Settings):
             return given
         preset = str(given.get("preset", "default"))
         filled = {**PRESETS.get(preset, {}), **given}
+        if filled.get("faithful", False):
+            filled = {**RELEASED, **filled}
         if preset == "cloud" and str(filled["users"]).isdecimal():
             filled.setdefault("random_values", max(1, int(filled["users"]) // _USERS_PER_VALUE))
         return filled
@@ -167,9 +198,10 @@ class SocialSettings(Settings):
             raise ValueError(f"expected rates of streams ({', '.join(STREAMS)}), got {unknown[0]}")
         if wrong := [name for name, rate in self.rate.items() if not 0 < rate <= 1e9]:
             raise ValueError(f"expected a rate above 0 and up to 1e9, got {self.rate[wrong[0]]} for {wrong[0]}")
-        most = max(self.max_location_posts + self.max_interest_posts, self.max_albums, self.max_group_posts)
-        if most * max(1, self.weeks) > IDS_PER_OWNER:
-            raise ValueError(f"expected at most {IDS_PER_OWNER} posts or albums a user, got up to {most * self.weeks}")
+        own = (self.max_location_posts + self.max_interest_posts) * max(1.0, self.most_friends / self.friends_per_share)
+        most = round(max(own, self.max_albums, self.max_group_posts) * max(1, self.weeks))
+        if most > IDS_PER_OWNER:
+            raise ValueError(f"expected at most {IDS_PER_OWNER} posts or albums a user, got up to {most}")
         return self
 
     @property
@@ -186,6 +218,24 @@ class SocialSettings(Settings):
     def weeks(self) -> int:
         """Whole weeks in the period."""
         return (self.last - self.first) // WEEK
+
+    @property
+    def most_friends(self) -> int:
+        """The most friends a user may want: with heavy tails as many as a window has users."""
+        return self.max_friends if self.skew == "bounded" else self.cell_size * self.cells_per_window
+
+    @property
+    def friends_per_share(self) -> float:
+        """The friends of a user who writes up to the limits of posts; others write in proportion to theirs.
+
+        With heavy tails the user of the mean writes half of the limits, as in the release: 19.2 friends of 40.
+        """
+        return float(self.max_friends) if self.skew == "bounded" else 2 * self.mean_friends
+
+    @property
+    def thread_size(self) -> int:
+        """The number of comments of a post is below this."""
+        return self.max_comments if self.skew == "bounded" else MOST_COMMENTS
 
     @property
     def quotas(self) -> tuple[float, ...]:

@@ -79,7 +79,7 @@ def _person(people: People) -> Column:
     abroad = draws.below("studied in", len(known.countries)).column(u)
     foreign = draws.chance("studied abroad", asked.foreign_organisation_probability).column(u)
     town = people.place(F.when(foreign, abroad).otherwise(country), draws.uniform("university town").column(u))
-    popular = F.col("degree") > F.lit(0.9 * asked.max_friends)
+    popular = F.col("degree") > F.lit(0.9 * asked.friends_per_share)
     top = popular & draws.chance("top university", asked.top_university_probability).column(u)
     best = pick_word(known.universities, draws.below("which university", len(known.universities)).column(u))
     university = F.when(top, best).otherwise(F.concat(people.place_name(town), F.lit(" University")))
