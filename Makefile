@@ -17,7 +17,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-slow-spark test-nightly test-faults bench-live bench-load check metrics format lock bench-replay bench-papers bench-engines check-worlds conformance dialects clean
+.PHONY: help setup demo test test-slow test-slow-spark test-nightly test-faults test-gauge bench-live bench-load check metrics format lock bench-replay bench-papers bench-engines check-worlds conformance dialects clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ test-nightly: $(READY) ## put 50,000 random queries of all operators to the orac
 test-faults: $(READY) ## kill live queries at every point of a batch, fill disks, cut lines, tear files; KILLS=NUMBER at each point
 	@$(BIN)/python -m pytest -q tests/engine/live/checkpoint/test_recovery.py tests/engine/live/checkpoint/test_snapshot_log.py
 	@$(BIN)/python -m tests.support.faults --kills $(or $(KILLS),10)
+
+test-gauge: $(READY) ## plant faults in a right engine and let the gauge name them, and 200 honest runs; SEED=NUMBER, FAULTS=NUMBER, RUNS=NUMBER
+	@$(BIN)/python -m tests.support.planted_faults --seed $(or $(SEED),1) --faults $(or $(FAULTS),20) --honest $(or $(RUNS),200)
 
 bench-live: $(READY) ## measure latency and the rate that live queries hold; SECONDS=NUMBER of each run
 	@$(BIN)/python -m hydrograph_gauge.measure.live_latency --seconds $(or $(SECONDS),60)
