@@ -29,10 +29,10 @@ from pydantic import BaseModel, ConfigDict
 from hydrograph.errors import HydrographError
 from hydrograph_gauge.engines import registry
 from hydrograph_gauge.engines.outcome import Verdict
-from hydrograph_gauge.experiments.model import Experiment, read_experiment
+from hydrograph_gauge.experiments.model import Experiment, ExperimentTest, read_experiment
 from hydrograph_gauge.experiments.options import WORLDS, Progress, RunOptions
 from hydrograph_gauge.experiments.run import run_experiment
-from hydrograph_gauge.run_records import FunctionalRecord, OutcomeRecord, Record, read_records
+from hydrograph_gauge.run_records import FunctionalRecord, FunctionalVerdict, OutcomeRecord, Record, read_records
 
 ENGINES = ("hydrograph", "hydrograph-live", "oxigraph", "oxigraph-periodic", "rsp-js", "rsp-rs")
 """Engines that need nothing from the user."""
@@ -44,6 +44,14 @@ GRAPHS = "CSRBENCH_GRAPHS"
 
 UNSTABLE = "unstable"
 _NOT_ASKED = {Verdict.NOT_ASKED, Verdict.NOT_SUPPORTED}
+_FUNCTIONAL = {
+    FunctionalVerdict.PASSED: Verdict.OK,
+    FunctionalVerdict.FAILED: Verdict.WRONG,
+    FunctionalVerdict.UNSTABLE: UNSTABLE,
+    FunctionalVerdict.NOT_ASKED: Verdict.NOT_ASKED,
+}
+_SPEED = 10
+"""How many times as fast engines that go by event time are played to; there is time to answer between elements."""
 _WORDS = 110
 
 
@@ -99,8 +107,8 @@ def collect_cells(experiment: str, records: Iterable[Record], papers: Sequence[P
                 words = "; ".join(record.faults) or record.words
                 found.setdefault((key.engine, key.test, key.query), []).append((record.verdict, words))
             case FunctionalRecord():
-                verdict = {True: Verdict.OK, False: Verdict.WRONG, None: Verdict.NOT_ASKED}[record.passed]
-                found.setdefault((record.engine, record.group, record.name), []).append((verdict, record.words))
+                place = (record.engine, record.group, record.name)
+                found.setdefault(place, []).append((_FUNCTIONAL[record.verdict], record.words))
             case _:
                 continue
     cells = []
@@ -191,7 +199,7 @@ def list_experiments(graphs: str, only: Sequence[str] = ()) -> list[Experiment]:
 
 def run_engine(experiment: Experiment, engine: str, folder: Path, progress: Progress) -> list[Record]:
     """Put an engine through an experiment, in a folder of its own, and return the records."""
-    tests = tuple(test.model_copy(update={"engines": (engine,)}) for test in experiment.tests)
+    tests = tuple(prepare_test(test, engine) for test in experiment.tests)
     label = f"{experiment.name}, {engine.partition(':')[0]}"
     target = folder / experiment.name / engine.partition(":")[0]
     options = RunOptions(worlds=folder / WORLDS, progress=lambda words: progress(f"{label}: {words}"))
@@ -199,6 +207,13 @@ def run_engine(experiment: Experiment, engine: str, folder: Path, progress: Prog
     run_experiment(dataclasses.replace(experiment, tests=tests), target, options)
     progress(f"{label}: done after {time.monotonic() - begin:.0f} s")
     return list(read_records(target))
+
+
+def prepare_test(test: ExperimentTest, engine: str) -> ExperimentTest:
+    """Return a test for one engine; one that goes by event time is not kept waiting for the clock."""
+    hurry = test.play.pace == "event-time" and not registry.get_engine(engine).by_clock
+    play = test.play.model_copy(update={"speed": test.play.speed * _SPEED}) if hurry else test.play
+    return test.model_copy(update={"engines": (engine,), "play": play})
 
 
 @click.command()

@@ -19,6 +19,7 @@ from hydrograph_gauge.experiments.compare_engines import (
     format_cells,
     format_engines_summary,
     list_experiments,
+    prepare_test,
     read_paper_verdicts,
 )
 from hydrograph_gauge.experiments.model import read_experiment
@@ -108,6 +109,11 @@ def test_repetitions_with_different_verdicts_are_unstable() -> None:
     assert collect_cells("csrbench", records, PAPERS) == [
         EngineCell("csparql", "csrbench", "sensors", "q1", "unstable", "ok")
     ]
+    name = "query B: everybody with himself"
+    record = FunctionalRecord(engine="cqels:/jars", group="Experiment 2", name=name, passed=False, rights=(True, False))
+    assert collect_cells("functional", [record], PAPERS) == [
+        EngineCell("cqels", "functional", "Experiment 2", name, "unstable", "wrong")
+    ]
 
 
 def test_engines_that_are_not_here_are_named_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +135,13 @@ def test_the_experiments_of_the_comparison() -> None:
         ("functional", ["functional"]),
         ("yabench", ["experiment 4", "experiment 4, gracious"]),
     ]
+
+
+def test_only_engines_that_go_by_the_clock_are_played_to_by_the_clock() -> None:
+    csrbench = list_experiments("")[0].tests[0]
+    assert prepare_test(csrbench, "rsp-js").play.speed == 10
+    assert prepare_test(csrbench, "oxigraph-periodic").play == csrbench.play
+    assert prepare_test(csrbench, "rsp-js").engines == ("rsp-js",)
 
 
 @pytest.mark.slow
