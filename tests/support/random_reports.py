@@ -69,7 +69,7 @@ def random_profile(rng: Random, definitions: Sequence[WindowDefinition]) -> Prof
     if base.report.when is not When.WINDOW_CLOSE:
         return base
     # Windows that never close, or never together, cannot report at a close.
-    base = replace(base, keep_slide=True)
+    base = replace(base, keep_slide=True, evict=True)
     grids = [Grid.of(d, align=base.align) if isinstance(d, TimeWindow) else None for d in definitions]
     try:
         check_closing(grids, base.report.multi)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,14 @@ import pytest
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.live.step.records import InputBatch, Lateness, QuerySpec, partition_of
 from hydrograph.rdf.nquads import term_text
+from hydrograph.runtime.placement import PlacementChoice
 from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.placement.spark import Spark
 from hydrograph.runtime.plan import plan
+from hydrograph.runtime.replay.replay import Data
+from hydrograph.runtime.replay.run import Options, Run
 from hydrograph.runtime.reports import Report
+from hydrograph.streams.sources import open_stream
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.compare import compare_reports
 from tests.support.brute_force import Answer, Event, Settings, SlidingWindow, answer_by_brute_force
@@ -222,6 +227,47 @@ def test_simple_shapes_equal_a_brute_force(first: int, placed: Local) -> None:
         expected = by_brute_force(shaped, names)
         found, _ = found_by_engine(shaped.case, placed)
         assert found == expected, f"seed {seed}\n{shaped.case}"
+
+
+def from_files(shaped: ShapeCase, folder: Path, options: Options) -> list[Answer]:
+    """Return the reports of a replay of files: a stream is a directory, and each of its partitions a file."""
+    case = shaped.case
+    streams = {}
+    for number, (name, elements) in enumerate(case.elements.items()):
+        place = folder / str(number)
+        place.mkdir()
+        for partition in range(shaped.partitions):
+            lines = [
+                f"{e.t}\t{' '.join(map(term_text, (t.subject, t.predicate, t.object)))} .\n"
+                for e in elements
+                if e.seq // PARTITION == partition
+                for t in sorted(e.triples, key=str)
+            ]
+            (place / f"{partition}.tnt").write_text("".join(lines), "utf-8")
+        streams[name] = open_stream(str(place), name=name.value)
+    planned = plan(case.query, case.profile, None if shaped.waits else case.t0)
+    with Run(planned, Data(streams), replace(options, after=case.from_, until=case.until)) as run:
+        return [(report.t, Counter(report.rows)) for report in run.reports()]
+
+
+@pytest.mark.parametrize("first", seed_blocks(range(1_000, 1_000 + SIMPLE, BLOCK), quick=1))
+def test_simple_shapes_from_files_equal_a_brute_force(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + BLOCK):
+        shaped = simple_case(seed)
+        names = plan(shaped.case.query, shaped.case.profile, shaped.case.t0).variables
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        found = from_files(shaped, folder, Options(placement=PlacementChoice.LOCAL))
+        assert found == by_brute_force(shaped, names), f"seed {seed}\n{shaped.case}"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", [1_000, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1_001, 1_013))])
+def test_simple_shapes_from_files_equal_a_brute_force_on_spark(seed: int, tmp_path: Path, spark: SparkSession) -> None:
+    shaped = simple_case(seed)
+    names = plan(shaped.case.query, shaped.case.profile, shaped.case.t0).variables
+    found = from_files(shaped, tmp_path, Options(placement=PlacementChoice.SPARK, session=spark))
+    assert found == by_brute_force(shaped, names), f"seed {seed}\n{shaped.case}"
 
 
 def test_the_published_case_by_brute_force() -> None:

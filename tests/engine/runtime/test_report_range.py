@@ -22,7 +22,7 @@ from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.compare import compare_reports
 from tests.support.live_histories import History, lived, replayed
 from tests.support.random_cases import Case
-from tests.support.reported import answer_any
+from tests.support.reported import answer_any, reports_any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,6 +125,18 @@ def test_live_equals_replay_equals_the_oracle(
     )
     expected = replayed(case, placed)
     assert lived(History(case, cut, Lateness(delay=0)), placed)[0] == expected
+    placed.forget()
+    assert not compare_reports(case.expected(), answer_any(case, placed))
+
+
+def test_a_window_over_an_empty_stream_makes_no_report(placed: Local) -> None:
+    # Dstream over two windows: the short one, over a stream without events, must not report where it would hold 1004.
+    query = parse(
+        "SELECT DSTREAM ?s FROM NAMED WINDOW <urn:wa> ON <urn:a> [RANGE PT0.001S STEP PT0.001S] "
+        "FROM NAMED WINDOW <urn:wb> ON <urn:b> [RANGE PT0.005S STEP PT0.001S] { <urn:x> <urn:p> ?s }"
+    )
+    case = Case(0, query, {A: (), B: (Element.of(1_004, 0, TRIPLE),)}, t0=1_001)
+    assert [report.t for report in reports_any(case, placed)] == [1_006, 1_007, 1_008, 1_009]
     placed.forget()
     assert not compare_reports(case.expected(), answer_any(case, placed))
 
