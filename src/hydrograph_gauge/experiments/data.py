@@ -69,7 +69,18 @@ def prepare_data(world: WorldTable, seed: int, cache: Path, progress: Progress =
         data = _given(world, cache)
     else:
         raise UsageError("a test needs data: a world by name, a folder of one, or streams")
+    if world.stream is not None:
+        data = _rename_stream(data, world.stream)
     return data if world.duration is None else cut_streams(data, world.duration, cache)
+
+
+def _rename_stream(data: ExperimentData, iri: str) -> ExperimentData:
+    """Return the data with its only stream under another IRI, or raise UsageError if there are several."""
+    if len(data.streams) != 1:
+        raise UsageError(f"expected a world of one stream to call {iri}, got {', '.join(data.streams)}")
+    (stream,) = data.streams.values()
+    names = None if data.stream_names is None else dict.fromkeys(data.stream_names, iri)
+    return replace(data, streams={iri: replace(stream, name=iri)}, stream_names=names)
 
 
 def _digest(*parts: Any) -> str:

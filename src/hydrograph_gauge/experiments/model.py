@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -53,6 +53,8 @@ class WorldTable(_TomlTable):
     """The format of the streams' files, where their names do not tell."""
     duration: Length | None = Field(default=None, ge=1)
     """How much of the streams is played, in event time from the first element."""
+    stream: str | None = None
+    """The IRI by which queries read the only stream of a world, where it is not the world's own."""
 
     @model_validator(mode="after")
     def _one(self) -> WorldTable:
@@ -61,6 +63,8 @@ class WorldTable(_TomlTable):
             raise ValueError("expected one of name, folder and streams")
         if self.settings and (self.folder is not None or self.streams):
             raise ValueError("settings are for worlds that are generated")
+        if self.stream is not None and self.streams:
+            raise ValueError("stream names the only stream of a world; given streams have their names already")
         return self
 
 
@@ -174,6 +178,9 @@ class ExperimentTest(_TomlTable):
     """What the user has to give with -D; the test is left out while it is empty."""
     w3c: str = ""
     """A folder of the W3C's rdf-tests that the functional suite asks, too; none while it is empty."""
+    phase: int = Field(default=500, gt=0, lt=1_000)
+    """Milliseconds that elements of the functional suite keep from the borders of windows by the clock, whose lengths
+    are whole seconds: queries are registered and streams begin at whole seconds, and elements come this much later."""
     only_right: str | None = None
     """A test whose queries must have been right, with results, on all engines; others are excluded."""
     comparable: float = Field(default=COMPARABLE, ge=0, le=1)
@@ -278,6 +285,12 @@ def parse_experiment(
         {**raw.get("parameters", {}), **{key: _shown(value) for key, value in overrides.items()}},
         raw.get("published", {}),
     )
+
+
+def repeat_tests(experiment: Experiment, repetitions: int) -> Experiment:
+    """Return an experiment with every test repeated so many times."""
+    tests = tuple(test.model_copy(update={"repetitions": repetitions}) for test in experiment.tests)
+    return replace(experiment, tests=tests, parameters={**experiment.parameters, "repetitions": repetitions})
 
 
 def _shown(value: Any) -> Setting:

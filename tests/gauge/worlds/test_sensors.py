@@ -12,6 +12,7 @@ from hydrograph.errors import UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.java_random import JavaRandom
 from hydrograph_gauge.worlds.sensors import generators as sg1
 from hydrograph_gauge.worlds.sensors.generators import GENERATORS, find_generator
 from hydrograph_gauge.worlds.sensors.settings import SensorSettings
@@ -34,6 +35,71 @@ def made(spark: SparkSession, target: Path, **given: Any) -> list[dict[str, Any]
     write_world(spark, WORLD, SensorSettings(**given), target, forms=given.pop("forms", ()))
     rows: list[dict[str, Any]] = events_as_arrow(open_stream(str(target / "sensors"))).read_all().to_pylist()
     return rows
+
+
+EXPERIMENT_4: dict[str, Any] = {"seed": 1430236808, "stations": 1, "interval": 1000, "duration": 20_000}
+
+
+def test_a_published_seed_gives_the_published_stream() -> None:
+    """Compare with the published results of YABench's experiment 4.
+
+    Its windows [0, 5000), [5000, 10000), … hold 35 triples, the borders that it finds in gracious mode are the times
+    1031, 6031, 11031 and 16031, and each window has 10 pairs of observations of which one is warmer.
+    """
+    drawn = sg1.draw_java_observations(SensorSettings(**EXPERIMENT_4, random="java", faithful=True))
+    assert drawn.t.tolist() == [0, *range(1031, 20_000, 1000)]
+    assert {1031, 6031, 11_031, 16_031} <= set(drawn.t.tolist())
+    for window in range(4):
+        values = drawn.value[drawn.t // 5000 == window].tolist()
+        assert len(values) * 7 == 35
+        assert sum(one > other for one in values for other in values) == 10
+
+
+def test_java_draws_offsets_of_all_stations_and_then_values_in_order_of_time() -> None:
+    settings = SensorSettings(
+        seed=1430236906, stations=50, interval=1000, duration=30_000, random="java", faithful=True
+    )
+    random = JavaRandom(settings.seed)
+    offsets = [random.next_int_below(1000) for _ in range(50)]
+    waiting = sorted([offset, station] for station, offset in enumerate(offsets))
+    expected, t = [], 0
+    while t <= 30_000:
+        due, station = waiting.pop(0)
+        expected.append((station, t, random.next_int_below(100)))
+        waiting.append([due + 1000, station])
+        t = waiting[0][0]
+    drawn = sg1.draw_java_observations(settings)
+    assert list(zip(drawn.station.tolist(), drawn.t.tolist(), drawn.value.tolist(), strict=True)) == expected
+    plain = sg1.draw_java_observations(settings.model_copy(update={"faithful": False}))
+    assert plain.t[0] == min(offsets)
+    assert plain.value.tolist() == drawn.value.tolist()[: len(plain.t)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"generator": "weather"},
+        {"profile": "random"},
+        {"properties": ("WindSpeed",)},
+        {"interval": 2**31},
+        {"stations": 2**30},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_java_draws_only_what_yabench_draws(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="with random=java"):
+        SensorSettings(**{"random": "java", **given})
+
+
+@pytest.mark.spark
+def test_the_written_stream_is_yabenchs(spark: SparkSession, tmp_path: Path) -> None:
+    settings = SensorSettings(**EXPERIMENT_4, random="java", faithful=True, static=False)
+    write_world(spark, WORLD, settings, tmp_path / "w", forms=("yabench",))
+    lines = (tmp_path / "w" / "sensors.n3t").read_text("utf-8").splitlines()
+    drawn = sg1.draw_java_observations(settings)
+    values = [line.split()[2].partition("^")[0] for line in lines if "floatValue" in line]
+    assert values == [f"{value}.0" for value in drawn.value.tolist()]
+    assert [int(line.split('"')[-2]) for line in lines] == [t for t in drawn.t.tolist() for _ in range(7)]
 
 
 @pytest.mark.spark
