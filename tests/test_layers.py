@@ -24,7 +24,8 @@ LAYERS = {
         "status", "driver", "query",
     ),
     "hydrograph_gauge": (
-        "validation", "run_records", "worlds", "queries", "workloads", "oracle", "features", "workload_generator",
+        "validation", "intervals", "run_records", "worlds", "queries", "workloads", "oracle", "features",
+        "workload_generator",
         "player", "engines", "judge", "functional", "experiments", "measure", "report", "cli",
     ),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hydrograph_gauge.experiments.model import list_shipped, read_experiment
+from hydrograph_gauge.experiments.model import list_shipped, read_experiment, repeat_tests
 
 if TYPE_CHECKING:
     from hydrograph_gauge.experiments.model import Experiment
@@ -47,6 +47,12 @@ _worlds = click.option(
     metavar="DIR",
     help="Folder of generated worlds; default: DIR/worlds.",
 )
+_repeat = click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Repeat every test N times; default: as the experiment sets it. Means are given with 95 % intervals.",
+)
 _quiet = click.option("--quiet", is_flag=True, help="Print no progress messages.")
 _master = click.option("--master", metavar="MASTER", help="Run the oracle on this Spark, such as local[2].")
 _processes = click.option("--processes", type=click.IntRange(1), help="Processes of the oracle; default: one per core.")
@@ -56,6 +62,7 @@ _processes = click.option("--processes", type=click.IntRange(1), help="Processes
 @_experiment
 @_test
 @_given
+@_repeat
 @_output
 @_worlds
 @_master
@@ -66,6 +73,7 @@ def run_(
     experiment: str,
     tests: tuple[str, ...],
     given: tuple[str, ...],
+    repeat: int | None,
     output: Path,
     worlds: Path | None,
     master: str | None,
@@ -77,7 +85,7 @@ def run_(
     from hydrograph_gauge.experiments.summary import format_summary
 
     options = _options(worlds, master, processes, quiet=quiet)
-    run_experiment(_read(experiment, given, tests), output, options)
+    run_experiment(_read(experiment, given, tests, repeat), output, options)
     options.progress(options.format_times())
     for line in format_summary([output]):
         click.echo(line)
@@ -87,16 +95,24 @@ def run_(
 @_experiment
 @_test
 @_given
+@_repeat
 @_output
 @_worlds
 @_quiet
 def play_(
-    *, experiment: str, tests: tuple[str, ...], given: tuple[str, ...], output: Path, worlds: Path | None, quiet: bool
+    *,
+    experiment: str,
+    tests: tuple[str, ...],
+    given: tuple[str, ...],
+    repeat: int | None,
+    output: Path,
+    worlds: Path | None,
+    quiet: bool,
 ) -> None:
     """Only play an experiment, and store its input and the answers."""
     from hydrograph_gauge.experiments.run import play_experiment
 
-    done = play_experiment(_read(experiment, given, tests), output, _options(worlds, None, None, quiet=quiet))
+    done = play_experiment(_read(experiment, given, tests, repeat), output, _options(worlds, None, None, quiet=quiet))
     click.echo(f"{done} runs of engines played into {output}")
 
 
@@ -219,8 +235,9 @@ def rejudge_(*, directory: Path, worlds: Path | None, master: str | None, proces
         raise SystemExit(1)
 
 
-def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...]) -> Experiment:
-    return read_experiment(source, given, only=tests)
+def _read(source: str, given: tuple[str, ...], tests: tuple[str, ...], repeat: int | None) -> Experiment:
+    found = read_experiment(source, given, only=tests)
+    return found if repeat is None else repeat_tests(found, repeat)
 
 
 def _options(worlds: Path | None, master: str | None, processes: int | None, *, quiet: bool) -> RunOptions:

@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,12 +113,12 @@ def measure_max_rates(
     written: ResultsFile,
 ) -> Iterator[MaxRateRecord]:
     """Yield the highest rate at which each query stays right on each engine, found by bisection."""
-    for query in queries:
+    for repetition, query in product(range(test.repetitions), queries):
         for engine in test.engines:
-            key = Key(test=test.name, engine=engine, query=query.name, settings=test.settings)
+            key = Key(test=test.name, engine=engine, query=query.name, repetition=repetition, settings=test.settings)
             if identify_key(key) in written.held:
                 continue
-            trying = _Trying(test, data, query, engine, folder, options)
+            trying = _Trying(test, data, query, engine, repetition, folder, options)
             rate, tried = find_max_rate(trying.why_not, test.held_from, min(test.held_to, trying.most))
             failed = min((each for each in tried if each.why), key=lambda each: each.rate, default=None)
             yield MaxRateRecord(
@@ -145,13 +146,14 @@ class _Trying:
         data: ExperimentData,
         query: ExperimentQuery,
         engine: str,
+        repetition: int,
         folder: Path,
         options: RunOptions,
     ) -> None:
-        (planned,) = plan_runs(test, data, [query], engine, 0)
+        (planned,) = plan_runs(test, data, [query], engine, repetition)
         read = replace(data, streams={name: data.streams[name] for name in planned.streams})
         self._test, self._data, self._query, self._engine = test, read, query, engine
-        self._folder, self._options = folder, options
+        self._repetition, self._folder, self._options = repetition, folder, options
         self._span = _span(read, query)
         self._needed = _needed(query)
         self._by_clock = is_judged_by_clock(planned)
@@ -173,7 +175,7 @@ class _Trying:
         paced = self._test.play.model_copy(update={"pace": "event-time", "speed": speed})
         settings = {**self._test.settings, "rate": round(rate, 3)}
         tried = self._test.model_copy(update={"play": paced, "settings": settings})
-        (planned,) = plan_runs(tried, data, [self._query], self._engine, 0)
+        (planned,) = plan_runs(tried, data, [self._query], self._engine, self._repetition)
         play(tried, data, planned, [self._query], self._folder)
         why = self._judged(self._folder / PLAYED / name_run(planned))
         self._options.progress(f"{label_run(planned)}: {why or 'held'}")

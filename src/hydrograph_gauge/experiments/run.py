@@ -227,9 +227,11 @@ def _run_functional(test: ExperimentTest, written: ResultsFile, options: RunOpti
 
     cases = [*CASES, *(w3c(Path(test.w3c)) if test.w3c else ())]
     for engine in test.engines:
-        if engine not in written.functional:
-            options.progress(f"{test.name}, {engine}, {len(cases)} cases")
-            written.add(list(run_suite(engine, cases)))
+        if engine in written.functional:
+            options.progress(f"{test.name}, {engine}: asked before, and not asked again")
+            continue
+        options.progress(f"{test.name}, {engine}, {len(cases)} cases, {test.repetitions} times")
+        written.add(list(run_suite(engine, cases, repeat=test.repetitions, phase=test.phase)))
 
 
 def _keys(planned: PlayedRun) -> list[Hashable]:

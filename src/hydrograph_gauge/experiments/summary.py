@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from hydrograph_gauge.engines.outcome import Verdict
+from hydrograph_gauge.intervals import LABEL, format_interval, mean_interval
 from hydrograph_gauge.run_records import (
     ExclusionRecord,
     FunctionalRecord,
@@ -78,6 +81,7 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
             f"{test}, {engine}: {one.queries} queries ({verdicts}), {one.windows} windows, {one.non_empty} non-empty, "
             f"precision {precision:.6g}, recall {recall:.6g}{_remarks(one)}"
         )
+    yield from _repetitions(folders)
     yield from _origins(folders)
     yield from _unexplained(folders)
     yield from _functional(folders)
@@ -89,6 +93,51 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
                 yield f"{record.test}: {record.query} excluded: {record.why}"
             elif isinstance(record, MissingEngineRecord) and (record.test, record.engine) not in asked:
                 yield f"{record.test}, {record.engine}: left out: {record.why}"
+
+
+_REPEATED = {
+    "precision": ("precision", ""),
+    "recall": ("recall", ""),
+    "delay_median": ("median delay", " ms"),
+    "executions_rate": ("executions", " a second"),
+    "memory_peak": ("peak memory", " MB"),
+}
+"""Measures of an outcome whose means over repetitions are given, with name and unit."""
+
+
+def _repetitions(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield means with intervals where tests were repeated: a repetition counts once, with the mean of its queries."""
+    found: dict[tuple[str, str], dict[str, dict[int, list[float]]]] = {}
+    rates: dict[tuple[str, str], list[MaxRateRecord]] = {}
+    for folder in folders:
+        for record in read_records(folder):
+            if isinstance(record, OutcomeRecord | MaxRateRecord):
+                swept = "".join(f", {name} {value}" for name, value in record.key.settings.items())
+                label = f"{record.key.test}{swept}, {record.key.engine}"
+            if isinstance(record, OutcomeRecord):
+                measures = found.setdefault((label, ""), {})
+                for name in _REPEATED:
+                    if (value := getattr(record, name)) is not None and math.isfinite(value):
+                        measures.setdefault(name, {}).setdefault(record.key.repetition, []).append(value)
+            elif isinstance(record, MaxRateRecord):
+                rates.setdefault((label, record.key.query), []).append(record)
+    for (label, _), measures in found.items():
+        runs = max((len(values) for values in measures.values()), default=0)
+        shown = []
+        for name, values in measures.items():
+            if len(values) > 1:
+                title, unit = _REPEATED[name]
+                interval = mean_interval([statistics.mean(each) for each in values.values()])
+                shown.append(f"{title} {format_interval(interval)}{unit}")
+        if shown:
+            yield f"{label}: means of {runs} repetitions ({LABEL}): {', '.join(shown)}"
+    for (label, query), records in rates.items():
+        if len(records) > 1:
+            interval = mean_interval([record.rate for record in records])
+            yield (
+                f"{label}, {query}: {format_interval(interval)} {records[0].unit} held, mean of {len(records)} "
+                f"repetitions ({LABEL})"
+            )
 
 
 def _functional(folders: Sequence[Path]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from hydrograph_gauge.engines.outcome import AnswerBlock, Origin, Outcome, Phase
 from hydrograph_gauge.engines.process import Limits
 from hydrograph_gauge.engines.session import EngineQuery, SessionInput, SessionResult, run_session
 from hydrograph_gauge.engines.start_phase import StartPhase
-from hydrograph_gauge.functional.cases import CASES, PHASE
+from hydrograph_gauge.functional.cases import CASES, PHASE, UNIT
 from hydrograph_gauge.oracle.compare import Difference, compare, format_row
 from hydrograph_gauge.oracle.dataset import Row, StaticData
 from hydrograph_gauge.oracle.evaluate import evaluate_reports
@@ -111,13 +111,25 @@ def run_suite(
 ) -> Iterator[FunctionalRecord]:
     """Yield how an engine does in each case over all runs; a case that its language cannot express is not run.
 
-    Each run has processes of its own. The phase is that of an engine that goes by the clock.
+    Each run has processes of its own. The phase is that of an engine that goes by the clock. A run in which elements
+    were taken so late that the phase is lost proves nothing: it does not count, and the case is run again, at most as
+    often as it is to be run.
     """
-    runs = [list(_run_once(engine, cases, limits, phase)) for _ in range(repeat)]
-    by_case: dict[tuple[str, str], list[FunctionalRecord]] = {}
-    for each in (record for run in runs for record in run):
-        by_case.setdefault((each.group, each.name), []).append(each)
+    by_case: dict[int, list[FunctionalRecord]] = {number: [] for number in range(len(cases))}
+    for attempt in range(2 * repeat):
+        wanted = [n for n, found in by_case.items() if attempt < repeat or _is_short(found, repeat)]
+        for n, record in _run_once(engine, {n: cases[n] for n in wanted}, limits, phase):
+            by_case[n].append(record)
     yield from map(merge_runs, by_case.values())
+
+
+def _is_short(found: Sequence[FunctionalRecord], repeat: int) -> bool:
+    """Tell whether a case has fewer runs that count than it was to have, because others were disturbed."""
+    return any(map(_is_disturbed, found)) and sum(each.passed is not None for each in found) < repeat
+
+
+def _is_disturbed(record: FunctionalRecord) -> bool:
+    return record.passed is None and record.words.startswith(_DISTURBED)
 
 
 def merge_runs(found: Sequence[FunctionalRecord]) -> FunctionalRecord:
@@ -131,17 +143,21 @@ def merge_runs(found: Sequence[FunctionalRecord]) -> FunctionalRecord:
     if wrong:
         number, first = wrong[0]
         words = f"right in {sum(rights)} of {len(rights)} runs; run {number}: {first.words}"
-    return found[0].model_copy(update={"passed": all(rights), "rights": rights, "words": words})
+        disturbed = sum(map(_is_disturbed, found))
+        words += f"; {disturbed} more disturbed" if disturbed else ""
+    return asked[0][1].model_copy(update={"passed": all(rights), "rights": rights, "words": words})
 
 
-def _run_once(engine: str, cases: Sequence[SuiteTest], limits: Limits, phase: Duration) -> Iterator[FunctionalRecord]:
-    asked = [_Asked(case, number) for number, case in enumerate(cases)]
+def _run_once(
+    engine: str, cases: Mapping[int, SuiteTest], limits: Limits, phase: Duration
+) -> Iterator[tuple[int, FunctionalRecord]]:
+    asked = [_Asked(case, number) for number, case in cases.items()]
     texts: dict[int, str] = {}
     for each in asked:
         try:
             texts[each.number] = registry.print_for_engine(engine, each.query())
         except UnsupportedError as error:
-            yield _record(engine, each.case, None, str(error))
+            yield each.number, _record(engine, each.case, None, str(error))
     able = [each for each in asked if each.number in texts]
     with tempfile.TemporaryDirectory(prefix="functional-") as folder:
         for batch in _batches(able):
@@ -158,25 +174,38 @@ def _batches(asked: Sequence[_Asked]) -> Iterator[list[_Asked]]:
 
 def _answered(
     engine: str, batch: list[_Asked], texts: dict[int, str], folder: Path, limits: Limits, phase: Duration
-) -> Iterator[FunctionalRecord]:
+) -> Iterator[tuple[int, FunctionalRecord]]:
     played = _played(engine, batch, texts, folder, limits, phase)
     if len(batch) > 1 and any(outcome.verdict in _DIED for outcome in played.outcomes.values()):
         for each in batch:  # one of them is to blame, and the others must not suffer
             yield from _answered(engine, [each], texts, folder, limits, phase)
         return
     for each in batch:
-        record = _judged(engine, each.case, played.blocks[each.key], played.outcomes.get(each.key), phase)
-        registration = played.registered.get(each.key)
-        if (
-            record.passed is False
-            and registry.get_engine(engine).by_clock
-            and registration is not None
-            and not registration.is_within(phase)
-        ):
-            took = registration.heard - registration.told
-            note = f"; its registration took {took:.0f} ms, so that the phase of {phase} ms is not certain"
-            record = record.model_copy(update={"words": record.words + note})
-        yield record
+        yield each.number, _judged_in_phase(engine, each, played, phase)
+
+
+_MARGIN = 100.0
+"""Milliseconds that are left between an element and a border, so that engine and gauge agree on which comes first."""
+_DISTURBED = "disturbed: "
+
+
+def _judged_in_phase(engine: str, asked: _Asked, played: SessionResult, phase: Duration) -> FunctionalRecord:
+    """Return the record of a case; without a verdict where the phase of an engine that goes by the clock was lost."""
+    outcome = played.outcomes.get(asked.key)
+    record = _judged(engine, asked.case, played.blocks[asked.key], outcome, phase)
+    if record.passed is None or not registry.get_engine(engine).by_clock:
+        return record
+    streams = asked.streams(phase)
+    late = max((each.at - each.due for each in played.handed if each.stream in streams), default=0.0)
+    if late > min(phase, UNIT - phase) - _MARGIN:
+        words = f"{_DISTURBED}an element was taken {late:.0f} ms late, with a phase of {phase} ms"
+        return _record(engine, asked.case, None, words)
+    registration = played.registered.get(asked.key)
+    if not record.passed and registration is not None and not registration.is_within(phase):
+        took = registration.heard - registration.told
+        note = f"; its registration took {took:.0f} ms, so that the phase of {phase} ms is not certain"
+        return record.model_copy(update={"words": record.words + note})
+    return record
 
 
 def _played(

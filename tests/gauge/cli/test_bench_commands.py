@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,25 @@ def test_what_was_played_is_judged_again_and_shown(ran: tuple[Path, Result], tmp
     page = tmp_path / "page.html"
     assert bench("report", str(folder), str(tmp_path / "other"), "-o", str(page)).exit_code == 0
     assert "<html" in page.read_text("utf-8")
+
+
+def test_a_run_is_repeated_and_its_means_have_intervals(ran: tuple[Path, Result], tmp_path: Path) -> None:
+    """A run of one repetition is continued with two more."""
+    folder = tmp_path / "run"
+    shutil.copytree(ran[0], folder)
+    done = bench("run", "rooms", "-D", "engines=oxigraph", "--repeat", "3", "-o", str(folder))
+    assert done.exit_code == 0, done.output
+    assert [line for line in done.stderr.splitlines() if line.endswith("playing")] == [
+        f"correctness, oxigraph, 3 queries, repetition {number}: playing" for number in (2, 3)
+    ]
+    first, second = done.stdout.splitlines()
+    assert first.startswith("correctness, oxigraph: 9 queries (6 ok, 3 not supported), 36 windows")
+    assert second.startswith("correctness, oxigraph: means of 3 repetitions (95 % Student t): precision 1 ± 0, ")
+    page = tmp_path / "page.html"
+    assert bench("report", str(folder), "-o", str(page)).exit_code == 0
+    assert "Means over repetitions, with their confidence intervals (95 % Student t)." in page.read_text("utf-8")
+    with pytest.raises(SystemExit):
+        command(["run", "rooms", "--repeat", "0", "-o", str(folder)])
 
 
 def test_experiments_are_listed_and_each_says_how_long_it_takes() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from hydrograph.errors import DataError, UsageError
 from hydrograph_gauge.experiments.data import prepare_data
-from hydrograph_gauge.experiments.model import read_experiment
+from hydrograph_gauge.experiments.model import read_experiment, repeat_tests
 from hydrograph_gauge.experiments.options import RunOptions
 from hydrograph_gauge.experiments.provenance import start_run
 from hydrograph_gauge.experiments.run import compute_run_expected, play_experiment, rejudge_run, run_experiment
@@ -272,7 +272,7 @@ def test_engines_are_compared_by_pairs_of_those_that_take_the_query(file: Path) 
 
 def test_a_missing_engine_is_reported_and_excludes_no_query(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = f"cqels:{file.parent / 'gone'}"
-    monkeypatch.setattr("hydrograph_gauge.functional.suite.run_suite", lambda *_: [])
+    monkeypatch.setattr("hydrograph_gauge.functional.suite.run_suite", lambda *_, **__: [])
     suite = '[[test]]\nname = "suite"\nmeasure = "functional"\n'
     file.write_text(TEXT.replace("ENGINE", gone) + suite)
     folder = file.parent / "run"
@@ -382,15 +382,16 @@ def test_a_rate_is_only_tried_for_as_long_as_there_is_a_stream(file: Path) -> No
 def test_the_functional_suite_is_a_test_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def functional(engine: str, cases: Sequence[object]) -> list[FunctionalRecord]:
+    def functional(engine: str, cases: Sequence[object], *, repeat: int, phase: int) -> list[FunctionalRecord]:
         assert [*cases] == [*CASES]  # without the W3C's tests unless their folder is given
+        assert (repeat, phase) == (3, 400)
         asked.append(engine)
         return [FunctionalRecord(engine=engine, group="R2R", name="filter", passed=True)]
 
     monkeypatch.setattr("hydrograph_gauge.functional.suite.run_suite", functional)
-    file.write_text('engines = ["oxigraph", "hydrograph"]\n[[test]]\nname = "f"\nmeasure = "functional"\n')
+    file.write_text('engines = ["oxigraph", "hydrograph"]\n[[test]]\nname = "f"\nmeasure = "functional"\nphase = 400\n')
     folder = file.parent / "run"
     for _ in range(2):
-        run_experiment(read_experiment(str(file)), folder)
+        run_experiment(repeat_tests(read_experiment(str(file)), 3), folder)
     assert ",".join(asked) == "oxigraph,hydrograph"
     assert kinds(folder)[FunctionalRecord] == 2

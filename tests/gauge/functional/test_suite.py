@@ -11,6 +11,7 @@ import pytest
 from hydrograph.algebra.windows import TimeWindow
 from hydrograph.windows.profile import RSPQL, preset
 from hydrograph_gauge.engines.outcome import AnswerBlock
+from hydrograph_gauge.engines.session import SessionInput, SessionResult
 from hydrograph_gauge.functional.__main__ import matrix
 from hydrograph_gauge.functional.cases import CASES, PHASE, Case, term
 from hydrograph_gauge.functional.suite import difference, due, merge_runs, row_by_row, run_suite
@@ -18,6 +19,7 @@ from hydrograph_gauge.functional.w3c import w3c
 from hydrograph_gauge.oracle.compare import compare
 from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.oracle.evaluate import evaluate_reports
+from hydrograph_gauge.player import Handed
 from hydrograph_gauge.run_records import FunctionalRecord, FunctionalVerdict
 
 FAULTY_ENGINE = Path(__file__).parents[1] / "engines" / "faulty_engine.py"
@@ -87,6 +89,7 @@ def run(*, passed: bool | None, words: str = "") -> FunctionalRecord:
     return FunctionalRecord(engine="one", group="R2R", name="join", passed=passed, words=words)
 
 
+DISTURBED = run(passed=None, words="disturbed: an element was taken 612 ms late, with a phase of 500 ms")
 RIGHT, LATE, UNASKED = run(passed=True), run(passed=False, words="late"), run(passed=None, words="no words for it")
 
 
@@ -103,6 +106,9 @@ RIGHT, LATE, UNASKED = run(passed=True), run(passed=False, words="late"), run(pa
         ),
         ([UNASKED] * 2, FunctionalVerdict.NOT_ASKED, (), "no words for it"),
         ([LATE], FunctionalVerdict.FAILED, (), "late"),
+        ([DISTURBED, RIGHT, RIGHT], FunctionalVerdict.PASSED, (True, True), ""),
+        ([DISTURBED, LATE], FunctionalVerdict.FAILED, (False,), "right in 0 of 1 runs; run 2: late; 1 more disturbed"),
+        ([DISTURBED, DISTURBED], FunctionalVerdict.NOT_ASKED, (), DISTURBED.words),
     ],
 )
 def test_runs_of_a_case_have_one_verdict(
@@ -110,6 +116,26 @@ def test_runs_of_a_case_have_one_verdict(
 ) -> None:
     found = merge_runs(runs)
     assert (found.verdict, found.rights, found.words) == (verdict, rights, words)
+
+
+@pytest.mark.parametrize(("late", "verdict"), [(350.0, FunctionalVerdict.FAILED), (450.0, FunctionalVerdict.NOT_ASKED)])
+def test_a_run_whose_elements_came_too_late_does_not_count(
+    late: float, verdict: FunctionalVerdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine is silent here; that is its fault only where the phase was kept."""
+    started: list[int] = []
+
+    def silent(_: object, task: SessionInput, __: object) -> SessionResult:
+        started.append(len(task.questions))
+        handed = [Handed(name, each[-1], due=1_000.0, at=1_000.0 + late) for name, each in task.streams.items()]
+        return SessionResult(blocks={name: [] for name in task.questions}, handed=handed)
+
+    monkeypatch.setattr("hydrograph_gauge.functional.suite.run_session", silent)
+    case = next(case for case in CASES if case.name == "one pattern")
+    (found,) = run_suite("oxigraph-periodic", [case], repeat=2)
+    assert found.verdict is verdict
+    assert len(started) == (2 if verdict is FunctionalVerdict.FAILED else 4)
+    assert ("an element was taken 450 ms late" in found.words) is (verdict is FunctionalVerdict.NOT_ASKED)
 
 
 def test_an_engine_that_is_right_in_every_other_run_is_unstable(tmp_path: Path) -> None:

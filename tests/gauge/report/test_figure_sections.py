@@ -144,6 +144,26 @@ def test_repetitions_as_boxes_by_run_and_by_window() -> None:
     assert (delay.median, delay.high) == (2, 4)
 
 
+def test_means_over_repetitions_have_intervals() -> None:
+    delays = (10, 12, 14, 12, 12)
+    records = [outcome(key(repetition=number), delay_median=delay) for number, delay in enumerate(delays)]
+    (table,) = blocks(section(shown(records), "Repetitions").blocks, Table)
+    # 2.776 · sqrt(2) / sqrt(5) = 1.756: four degrees of freedom
+    assert [column.name for column in table.columns][:5] == ["test", "query", "engine", "repetitions", "median delay"]
+    assert table.rows == (("t", "q1", "a", 5, "12.0 ± 1.8"),)
+
+
+def test_simultaneous_copies_are_one_value_of_a_repetition() -> None:
+    records = [
+        outcome(key(repetition=number, query=f"q1/{copy}"), delay_median=10 * number + copy)
+        for number in range(3)
+        for copy in range(2)
+    ]
+    (table,) = blocks(section(shown(records), "Repetitions").blocks, Table)
+    assert table.rows[0][3] == 3
+    assert table.rows[0][4] == "10 ± 25"  # the means are 0.5, 10.5 and 20.5
+
+
 def test_what_was_not_repeated_has_no_boxes() -> None:
     assert "Repetitions" not in titles(shown([outcome(key(), delay_median=1), window(key(), 1)]))
 

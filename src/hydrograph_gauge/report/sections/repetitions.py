@@ -1,10 +1,11 @@
-"""Section with box plots over repetitions."""
+"""Section with means and box plots over repetitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from hydrograph_gauge.intervals import LABEL, format_interval, mean_interval
 from hydrograph_gauge.report.document import (
     Axis,
     Block,
@@ -13,8 +14,10 @@ from hydrograph_gauge.report.document import (
     BoxPlot,
     BoxSeries,
     Choice,
+    Column,
     Option,
     Section,
+    Table,
     section,
 )
 from hydrograph_gauge.report.run_data import QueryRun, RunData
@@ -66,7 +69,48 @@ def show_repetitions(run: RunData) -> Section | None:
         ]
         if plots:
             options.append(Option(f"{query}, {condition.label}", tuple(plots)))
-    return section("Repetitions", Choice("Query and test", tuple(options))) if options else None
+    means = _means(run, repeated)
+    if not options:
+        return section("Repetitions", *means) if means else None
+    return section("Repetitions", *means, Choice("Query and test", tuple(options)))
+
+
+_MEASURES = {
+    "precision": Column("precision"),
+    "recall": Column("recall"),
+    "delay_median": Column("median delay", unit="ms"),
+    "executions_rate": Column("executions", unit="1/s"),
+    "memory_peak": Column("peak memory", unit="MB"),
+}
+"""Columns of outcomes whose means are given with intervals."""
+
+
+def _means(run: RunData, repeated: Mapping[Place, Mapping[int, int]]) -> list[Block]:
+    """Return the table of means with intervals; simultaneous copies of a query count as one in each repetition."""
+    found: dict[tuple[int, int, int], dict[str, str]] = {}
+    for name in _MEASURES:
+        for condition, query, engine, values in run.sql(
+            f"SELECT condition, query, engine, list(value ORDER BY repetition) FROM (SELECT condition, query, engine, "
+            f"repetition, avg({name}) AS value FROM outcomes WHERE isfinite({name}) GROUP BY ALL) GROUP BY ALL"
+        ):
+            if len(values) > 1:
+                found.setdefault((condition, query, engine), {})[name] = format_interval(mean_interval(values))
+    used = [name for name in _MEASURES if any(name in values for values in found.values())]
+    rows = tuple(
+        (
+            run.conditions[condition].label,
+            run.queries[query],
+            run.engines[engine],
+            repeated[condition, query][engine],
+            *(values.get(name) for name in used),
+        )
+        for (condition, query, engine), values in sorted(found.items())
+    )
+    if not rows:
+        return []
+    first = (Column("test"), Column("query"), Column("engine"), Column("repetitions", "count"))
+    caption = f"Means over repetitions, with their confidence intervals ({LABEL})."
+    return [Table(caption, (*first, *(_MEASURES[name] for name in used)), rows, headers=3)]
 
 
 Boxed: TypeAlias = tuple[Axis, Mapping[tuple[int, int, int, int], Box]]
