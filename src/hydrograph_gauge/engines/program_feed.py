@@ -34,7 +34,8 @@ class ProgramFeed:
         """Numbers of elements that it has been given, with the time in Unix milliseconds."""
         self._waiting: queue.SimpleQueue[tuple[str, int | None] | None] = queue.SimpleQueue()
         self._broken = False
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         self._writer = threading.Thread(target=self._write, daemon=True)
         self._writer.start()
 
@@ -53,11 +54,14 @@ class ProgramFeed:
 
     @property
     def ended(self) -> int | None:
-        """Its exit code, if it has ended."""
+        """Its exit code, if it has ended and all its lines have been read."""
         if self._broken:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(_PATIENCE)  # it closes its input before it has ended
-        return self.process.poll()
+        code = self.process.poll()
+        if code is not None:
+            self._reader.join(_PATIENCE)
+        return code
 
     def kill(self) -> None:
         """End the program."""

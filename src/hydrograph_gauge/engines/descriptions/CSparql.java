@@ -132,7 +132,8 @@ public class CSparql {
 
   static void register(String number, String file, String listed) throws Exception {
     // A name must not contain a word of the grammar, so the query gets its number as its name.
-    String given = Files.readString(Path.of(file)).replaceAll("\\s+", " ").trim();
+    // Its grammar wants blanks between words, and has no comments.
+    String given = Files.readString(Path.of(file)).replaceAll("(?m)^\\s*#.*$", "").replaceAll("\\s+", " ").trim();
     String text = NAME.matcher(given).replaceFirst("$1q" + number + "$2");
     if (!text.regionMatches(true, 0, "REGISTER ", 0, 9)) text = "REGISTER QUERY q" + number + " AS " + text;
     for (String line : Files.readAllLines(Path.of(listed))) {
@@ -199,7 +200,8 @@ public class CSparql {
           register(parts[1], parts[2], parts[3]);
           break;
         case "unregister":
-          engine.unregisterQuery(names.get(parts[1]));
+          String name = names.remove(parts[1]);
+          if (name != null) engine.unregisterQuery(name); // a refused query has none
           break;
         case "triple":
           triples.add(parts);

@@ -7,6 +7,7 @@ import java.text.ParseException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Observable;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -18,6 +19,10 @@ public class CsparqlEngineImpl {
   private final List<RDFTuple> fixed = new ArrayList<>();
 
   public void initialize() {}
+
+  public void update(Observable source, Object content) {}
+
+  public void unregisterQuery(String id) {}
 
   public void putStaticNamedModel(String name, String text) {
     models.put(name, text);
