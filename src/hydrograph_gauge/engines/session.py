@@ -160,8 +160,8 @@ def _prepare(engine: EngineProcess, task: SessionInput, played: SessionResult, s
             raise EngineStoppedError(Verdict.RUNTIME_ERROR, f"static data: {words}")
     for name, question in task.questions.items():
         position = engine.error_position
-        if task.start is not None:
-            time.sleep(wait_to_register(time.time() * 1000) / 1000)
+        while task.start is not None and (wait := wait_to_register(time.time() * 1000)) > 0:
+            time.sleep(wait / 1000)
         told = time.time() * 1000
         engine.tell(Register(query=name, text=question.text))
         match engine.hear().reply:

@@ -356,6 +356,9 @@ def test_the_highest_rate_is_looked_for_by_playing(file: Path) -> None:
     run_experiment(read_experiment(str(file)), folder)
     rejudge_run(folder, folder)
     assert kinds(folder)[MaxRateRecord] == 2
+    run_experiment(repeat_tests(read_experiment(str(file)), 2), folder)
+    assert kinds(folder)[MaxRateRecord] == 4
+    assert any("all: 16 ± 0 elements/s held, mean of 2 repetitions" in line for line in format_summary([folder]))
     assert not outcomes(folder)
 
 

@@ -13,7 +13,7 @@ from hydrograph.windows.profile import RSPQL, preset
 from hydrograph_gauge.engines.outcome import AnswerBlock
 from hydrograph_gauge.engines.session import SessionInput, SessionResult
 from hydrograph_gauge.functional.__main__ import matrix
-from hydrograph_gauge.functional.cases import CASES, PHASE, Case, term
+from hydrograph_gauge.functional.cases import CASES, PHASE, UNIT, Case, term
 from hydrograph_gauge.functional.suite import difference, due, merge_runs, row_by_row, run_suite
 from hydrograph_gauge.functional.w3c import w3c
 from hydrograph_gauge.oracle.compare import compare
@@ -70,6 +70,16 @@ def test_windows_are_in_whole_seconds() -> None:
     times = [each for each in definitions if isinstance(each, TimeWindow)]
     assert len(times) == len(definitions)
     assert all(each.width % 1000 == 0 and each.slide is not None and each.slide % 1000 == 0 for each in times)
+
+
+@pytest.mark.parametrize("name", ["csparql-engine", "csparql", "sparqlstream", "rspql"])
+def test_no_element_is_near_a_border_by_the_clock(name: str) -> None:
+    """The profile of C-SPARQL rounds t0 down to a second, where the elements are: the clock must not."""
+    for case in CASES[21:]:
+        times = {element.t for stream in case.elements().values() for element in stream}
+        closes = due(case, preset(name), PHASE)
+        assert closes
+        assert min(abs(close - t) for close in closes for t in times) == min(PHASE, UNIT - PHASE)
 
 
 @pytest.mark.parametrize("drift", [-300, 300])
