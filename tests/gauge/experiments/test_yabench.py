@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hydrograph.errors import DataError, UsageError
-from hydrograph.rdf.terms import Iri
-from hydrograph_gauge.experiments.data import prepare_data, read_elements, resolve_stream_names
-from hydrograph_gauge.experiments.model import WorldTable, read_experiment
+from hydrograph_gauge.experiments.model import read_experiment
 from hydrograph_gauge.experiments.run import rejudge_run
 from hydrograph_gauge.experiments.yabench import (
     YABENCH_ORACLE,
@@ -21,7 +18,6 @@ from hydrograph_gauge.experiments.yabench import (
     read_yabench_tests,
 )
 from hydrograph_gauge.run_records import OutcomeRecord, WindowRecord, read_provenance, read_records
-from hydrograph_gauge.worlds.manifest import ManifestPart, WorldManifest
 
 OM = "http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#"
 ENGINE = f"""REGISTER QUERY q AS SELECT ?obs ?value
@@ -214,28 +210,6 @@ def test_a_directory_asks_for_the_stream_that_its_seed_gave_in_yabench(directory
     assert hot.world.stream == "http://ex.org/streams/test"
     assert {"random": "java", "faithful": True}.items() <= hot.world.settings.items()
     assert hot.seed == 7
-
-
-def world_of(folder: Path, **streams: str) -> Path:
-    """Write a manifest of a world whose streams have these IRIs, and all the same elements."""
-    made = folder / "made.n3t"
-    made.write_text("".join(line(t, value) for t, value in VALUES.items()))
-    (stream,) = prepare_data(WorldTable(streams={"urn:s": str(made)}, format="yabench"), 0, folder).streams.values()
-    files = (Path(stream.location).name,)
-    part = ManifestPart(path=files[0], triples=5, elements=5, first=0, last=7000, checksum="0", files=files)
-    parts = {name: replace(part, iri=iri) for name, iri in streams.items()}
-    WorldManifest(hydrograph="0", world="made", seed=1, settings={}, static=None, streams=parts).write(folder)
-    return folder
-
-
-def test_the_only_stream_of_a_world_is_read_by_the_name_that_the_query_gives_it(tmp_path: Path) -> None:
-    named = prepare_data(WorldTable(folder=world_of(tmp_path, own="urn:own"), stream="urn:asked"), 0, tmp_path)
-    assert {iri: stream.name for iri, stream in named.streams.items()} == {"urn:asked": "urn:asked"}
-    assert resolve_stream_names(named) == {"urn:asked": Iri("urn:asked"), "own": Iri("urn:asked")}
-    assert [each.t for each in read_elements("urn:asked", named.streams["urn:asked"].location)] == list(VALUES)
-    several = world_of(tmp_path, own="urn:own", other="urn:other")
-    with pytest.raises(UsageError, match="expected a world of one stream to call urn:asked, got urn:own, urn:other"):
-        prepare_data(WorldTable(folder=several, stream="urn:asked"), 0, tmp_path)
 
 
 def test_a_comma_behind_the_last_test_is_no_error(directory: Path) -> None:

@@ -6,12 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from hydrograph.errors import UsageError
 from hydrograph.streams.sources import events_as_arrow, open_stream
 from hydrograph.streams.static_graphs import read_static
 from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.hashing import NumberArray
 from hydrograph_gauge.worlds.java_random import JavaRandom
 from hydrograph_gauge.worlds.sensors import generators as sg1
 from hydrograph_gauge.worlds.sensors.generators import GENERATORS, find_generator
@@ -53,6 +55,51 @@ def test_a_published_seed_gives_the_published_stream() -> None:
         values = drawn.value[drawn.t // 5000 == window].tolist()
         assert len(values) * 7 == 35
         assert sum(one > other for one in values for other in values) == 10
+
+
+WARM = {
+    50: ([119, 137, 128, 117, 120, 121], 1750),
+    1000: ([2462, 2463, 2422, 2497, 2452, 2518], 35_021),
+    10_000: ([24_531, 24_473, 24_397, 24_568, 24_514, 24_617], 350_098),
+}
+PAIRS = {
+    50: ([501, 501, 501, 498, 498, 499], 1757),
+    200: ([1988, 1986, 1987, 1978, 1985, 1992], 7007),
+    500: ([4966, 4959, 4961, 4956, 4971, 4946], 17_514),
+}
+"""By stations: rows and triples that the published results of C-SPARQL state as expected in each window."""
+
+
+@pytest.mark.parametrize("stations", WARM)
+def test_windows_of_experiment_1_hold_what_was_published(stations: int) -> None:
+    found = windows_of(1430236906, stations)
+    assert [int((values > 50).sum()) for _, values in found] == WARM[stations][0]
+    assert {len(values) * 7 for _, values in found} == {WARM[stations][1]}
+
+
+@pytest.mark.parametrize("stations", PAIRS)
+def test_windows_of_experiment_3_hold_what_was_published(stations: int) -> None:
+    found = windows_of(1430236808, stations)
+    assert [count_pairs(each, values) for each, values in found] == PAIRS[stations][0]
+    assert {len(values) * 7 for _, values in found} == {PAIRS[stations][1]}
+
+
+def windows_of(seed: int, stations: int) -> list[tuple[NumberArray, NumberArray]]:
+    """Return stations and values in the windows of YABench's oracle, which are closed at both ends."""
+    settings = SensorSettings(
+        seed=seed, stations=stations, interval=1000, duration=30_000, random="java", faithful=True
+    )
+    drawn = sg1.draw_java_observations(settings)
+    held = [(drawn.t >= start) & (drawn.t <= start + 5000) for start in range(0, 30_000, 5000)]
+    return [(drawn.station[each], drawn.value[each]) for each in held]
+
+
+def count_pairs(stations: NumberArray, values: NumberArray) -> int:
+    """Return how many pairs of observations of one station there are of which the first is warmer."""
+    order = stations.argsort(kind="stable")
+    cuts = [*(stations[order][1:] != stations[order][:-1]).nonzero()[0] + 1]
+    each = [part.tolist() for part in np.split(values[order], cuts)]
+    return sum(one > other for part in each for one in part for other in part)
 
 
 def test_java_draws_offsets_of_all_stations_and_then_values_in_order_of_time() -> None:
