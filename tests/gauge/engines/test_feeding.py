@@ -22,7 +22,7 @@ from hydrograph_gauge.player import AsFastAsTaken, ByEventTime
 STREAM = Iri("urn:s")
 PROGRAM = Path(__file__).with_name("shared_program.py")
 WIDE = "x" * 100_000
-"""More than a pipe holds, so that a program that does not read blocks whoever writes to it."""
+"""More than a pipe holds, so that a program that does not read blocks the one that writes to it."""
 ELEMENTS = [Element.of(100 * n, n, Triple(Iri(f"urn:e{n}"), Iri("urn:p"), Literal(WIDE))) for n in range(8)]
 ONE = f"""
 name = "shared"
