@@ -112,7 +112,7 @@ def chance_degrees(**given: object) -> NumberArray:
 
 def test_without_correlation_as_many_friends_are_found_with_the_same_tail() -> None:
     degrees = chance_degrees()
-    assert degrees.mean() == pytest.approx(SocialSettings().mean_friends, rel=0.1)
+    assert degrees.mean() == pytest.approx(read_settings(SocialSettings, None, {}).mean_friends, rel=0.1)
     fit = fit_tail(degrees)
     assert 2.7 < fit.exponent < 3.4
     assert goodness(degrees, fit, np.random.default_rng(1), 20) >= 0.1

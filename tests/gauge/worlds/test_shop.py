@@ -75,8 +75,8 @@ def test_the_numbers_of_the_thesis_are_a_preset_that_contradicts_its_sizes() -> 
     assert changed == {"Retailer": (12, 22), "Language": (35, 25)}
     assert (released.associations, released.activities) == (thesis.associations, thesis.activities)
     sizes = {
-        entities: compute_expectation(build_population(None, ShopSettings(stream=100, entities=entities))).stream
-        for entities in ("release", "thesis")
+        one.entities: compute_expectation(build_population(None, one)).stream
+        for one in (ShopSettings(stream=100), ShopSettings(stream=100, entities="thesis"))
     }
     assert sizes["release"] / PUBLISHED[1, 100][1] == pytest.approx(1, abs=0.001)
     assert sizes["thesis"] / PUBLISHED[1, 100][1] == pytest.approx(1.18, abs=0.01)

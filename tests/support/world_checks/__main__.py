@@ -1,4 +1,4 @@
-"""`make check-worlds`: every bar of the generated worlds, a line each, and one line in the end."""
+"""`make check-worlds`: every bar of the generated worlds, the table of published figures, and one line in the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from hydrograph.runtime.session import spark_session
 from hydrograph_gauge.worlds.spark import compile_long_methods
 from tests.support.world_checks import features, sensors, shop, social, workload
-from tests.support.world_checks.checks import Check, line
+from tests.support.world_checks.checks import Check, format_figures, line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +22,7 @@ CHECKS: dict[str, Callable[[SparkSession], Iterator[Check]]] = {
     "sensors": sensors.check,
     "shop": shop.check,
     "social": social.check,
+    "social-paper": social.check_paper,
     "workload": workload.check,
     "sensors-memory": sensors.check_memory,
     "shop-speed": shop.check_speed,
@@ -44,6 +45,8 @@ def main(names: tuple[str, ...]) -> None:
         for check in CHECKS[name](spark):
             click.echo(line(check))
             done.append(check)
+    if any(check.figure is not None for check in done):
+        click.echo("\n" + "\n".join(format_figures(done)) + "\n")
     rates = [f"{check.rate:.0f} triples/s shop" for check in done if check.rate is not None]
     passed = sum(check.passed for check in done)
     click.echo(f"worlds: {passed}/{len(done)}, {rates[0] if rates else 'no triples/s shop'}")

@@ -30,6 +30,16 @@ _MOST_MEMORY = 1.5
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedFigure:
+    """A published figure beside the generated one."""
+
+    published: float
+    generated: float
+    source: str
+    """Paper and place, or what measured the original generator."""
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One bar: what is asked, whether it holds, and the figures."""
 
@@ -38,6 +48,35 @@ class Check:
     said: str
     rate: float | None = None
     """Triples a second, where it was measured."""
+    figure: PublishedFigure | None = None
+    """The row of the table of published figures, where the bar is one."""
+
+
+def compare_figure(name: str, published: float, generated: float, tolerance: float, source: str) -> Check:
+    """Return whether a generated figure is within a share of the published one."""
+    away = generated / published - 1
+    said = f"{generated:,.2f}, expected {published:,.2f}: {away:+.1%} of {tolerance:.0%}"
+    return Check(name, abs(away) <= tolerance + 1e-12, said, figure=PublishedFigure(published, generated, source))
+
+
+def format_figures(checks: Sequence[Check]) -> list[str]:
+    """Return the table of published figures, a line each: published, generated, difference and source.
+
+    >>> for row in format_figures([compare_figure("shop: users", 1000, 990, 0.05, "Table 2.2")]):
+    ...     print(row)
+    figure                                              published      generated  difference  source
+    shop: users                                             1,000            990       -1.0%  Table 2.2
+    """
+    rows = [(check.name, check.figure) for check in checks if check.figure is not None]
+    lines = [f"{'figure':<50}{'published':>11}{'generated':>15}{'difference':>12}  source"]
+    for name, one in rows:
+        away = one.generated / one.published - 1
+        lines.append(f"{name:<50}{_plain(one.published):>11}{_plain(one.generated):>15}{away:>+12.1%}  {one.source}")
+    return lines
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 100 or number == round(number) else f"{number:,.2f}"
 
 
 @dataclass(frozen=True, slots=True)

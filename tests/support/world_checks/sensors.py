@@ -14,12 +14,23 @@ from hydrograph.streams.formats.parquet import Manifest
 from hydrograph_gauge.worlds.sensors.settings import SensorSettings
 from hydrograph_gauge.worlds.sensors.world import WORLD
 from hydrograph_gauge.worlds.writer import write_world
-from tests.support.world_checks.checks import Check, cost_of_size, flat_memory, measure, same_at_any_partition_count
+from tests.support.world_checks.checks import (
+    Check,
+    PublishedFigure,
+    compare_figure,
+    cost_of_size,
+    flat_memory,
+    measure,
+    same_at_any_partition_count,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _WINDOW = 5000
+PUBLISHED = "YABench, result files of experiment 1, windows of 5 s"
+PUBLISHED_WINDOWS = {1_000: 35_021, 10_000: 350_098}
+"""Triples in a window of 5 s by stations with an observation a second; a player's windows have a few too many."""
 _PROCEDURE = "<http://knoesis.wright.edu/ssw/ont/sensor-observation.owl#procedure>"
 _MEMORY = "1g"
 _NEAR = 0.2
@@ -44,6 +55,13 @@ def check(spark: SparkSession) -> Iterator[Check]:
         steady = Path(directory) / "steady"
         write_world(spark, WORLD, SensorSettings(stations=50, interval=1000, duration=30_000), steady)
         yield from periods(_files(steady))
+        for stations, published in PUBLISHED_WINDOWS.items():
+            many = Path(directory) / str(stations)
+            write_world(spark, WORLD, SensorSettings(stations=stations, interval=1000, duration=10_000), many)
+            counted = _ask("SELECT count(*) FROM e WHERE t < 5000", _files(many))[0][0]
+            yield compare_figure(
+                f"sensors: triples a window, {stations:,} stations", published, counted, 0.01, PUBLISHED
+            )
         shaken = Path(directory) / "shaken"
         write_world(spark, WORLD, _SHAKEN, shaken)
         yield from shares(look(_files(shaken)))
@@ -64,7 +82,8 @@ def periods(files: list[str]) -> Iterator[Check]:
     """Yield the checks of a steady stream of half a minute."""
     windows = [n for _, n in _ask(f"SELECT t // {_WINDOW} AS w, count(*) FROM e GROUP BY w ORDER BY w", files)]
     said = f"{windows} triples in windows of 5 s"
-    yield Check("sensors: s=50, i=1 s gives 1,750 triples a window", windows == [1750] * 6, said)
+    figure = PublishedFigure(1750, sum(windows) / len(windows), PUBLISHED)
+    yield Check("sensors: s=50, i=1 s gives 1,750 triples a window", windows == [1750] * 6, said, figure=figure)
     lag = f"SELECT t - lag(t) OVER (PARTITION BY o ORDER BY t) AS gap FROM e WHERE p = '{_PROCEDURE}'"
     found = {gap for (gap,) in _ask(f"SELECT DISTINCT gap FROM ({lag}) WHERE gap IS NOT NULL", files)}
     yield Check("sensors: each station is exactly periodic", found == {1000}, f"gaps of {sorted(found)} ms")

@@ -9,17 +9,42 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hydrograph_gauge.worlds.shop.activities import find_associations, make_activities
 from hydrograph_gauge.worlds.shop.expectation import Expectation, compute_expectation
 from hydrograph_gauge.worlds.shop.population import Population, make_links
-from hydrograph_gauge.worlds.shop.world import ShopSettings, build_population, draw_static_rows, make_stream_triples
-from tests.support.world_checks.checks import Check, Measured, flat_memory, measure, same_at_any_partition_count
+from hydrograph_gauge.worlds.shop.world import (
+    WSDBM,
+    ShopSettings,
+    build_population,
+    build_timing,
+    draw_static_rows,
+    make_stream_triples,
+)
+from tests.support.world_checks.checks import (
+    Check,
+    Measured,
+    PublishedFigure,
+    compare_figure,
+    flat_memory,
+    measure,
+    same_at_any_partition_count,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PUBLISHED = {(1, 1): (55_504, 56_978), (1, 100): (59_251, 5_576_489), (100, 1): (5_536_852, 4_754_669)}
 """Static and streaming triples by static and stream factor: Table 3.1 of the Stream WatDiv thesis."""
+_BOTH = {
+    "Purchase": 1500, "Offer": 900, "User": 1000, "Product": 250, "Website": 50, "Topic": 250, "City": 240,
+    "SubGenre": 145, "Country": 25, "Genre": 21, "ProductCategory": 15, "AgeGroup": 9, "Role": 3, "Gender": 2,
+}  # fmt: skip
+THESIS_ENTITIES = {**_BOTH, "Retailer": 22, "Language": 25}
+"""Entities at scale 1: Table 2.2 of the thesis, which has no reviews."""
+RELEASED_ENTITIES = {"Review": 1500, "Retailer": 12, "Language": 35}
+"""Where the model file that was released with the thesis differs, or has more."""
 SEEDS = range(20)
 FEW_SEEDS = range(5)
 _CLOSE = 0.03
@@ -47,6 +72,8 @@ def check(spark: SparkSession) -> Iterator[Check]:
     for scale in PUBLISHED:
         found = counted.get(scale) or [totals(spark, *scale, seed) for seed in FEW_SEEDS]
         yield from published(scale, found)
+    yield from entities()
+    yield from rates()
     yield same_at_any_partition_count(spark, "shop", (1, 2, 7), static=1, stream=2)
 
 
@@ -76,7 +103,32 @@ def published(scale: tuple[int, int], found: list[Counted]) -> Iterator[Check]:
         said = (
             f"published {figure}, ours {fmean(values):.0f} in the mean: {distance:+.2f} deviations of {deviation:.0f}"
         )
-        yield Check(f"shop {{{scale[0]},{scale[1]}}}: {name} triples of Table 3.1", abs(distance) <= _DEVIATIONS, said)
+        yield Check(
+            f"shop {{{scale[0]},{scale[1]}}}: {name} triples of Table 3.1",
+            abs(distance) <= _DEVIATIONS,
+            said,
+            figure=PublishedFigure(figure, fmean(values), "Stream WatDiv, Table 3.1"),
+        )
+
+
+def entities() -> Iterator[Check]:
+    """Yield the numbers of entities: of the thesis by its preset, and of the released model by default."""
+    for preset, published, source in (
+        ("thesis", THESIS_ENTITIES, "Stream WatDiv, Table 2.2"),
+        ("release", RELEASED_ENTITIES, "model file of libo-gao/Stream-WatDiv"),
+    ):
+        people = build_population(None, ShopSettings.model_validate({"entities": preset}))
+        for name, count in published.items():
+            made = people.count(f"{WSDBM}{name}")
+            yield compare_figure(f"shop, entities of the {preset}: {name}", count, made, 0, source)
+
+
+def rates() -> Iterator[Check]:
+    """Yield whether each second of the two published rates has as many triples."""
+    for rate in (1_000, 10_000):
+        times = build_timing(ShopSettings(rate=rate)).array(np.arange(10 * rate))
+        farthest = max(np.bincount(times // 1000).tolist(), key=lambda count: abs(count - rate))
+        yield compare_figure("shop: triples in each of 10 seconds", rate, farthest, 0, "Stream WatDiv, chapter 4")
 
 
 def count(spark: SparkSession, static: int, stream: int, seed: int) -> Counted:

@@ -9,21 +9,37 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hydrograph_gauge.worlds.draws import Draws
+from hydrograph_gauge.worlds.hashing import NumberArray
 from hydrograph_gauge.worlds.settings import read_settings
+from hydrograph_gauge.worlds.social.event_time import plan_stream
 from hydrograph_gauge.worlds.social.people import People, first_users_by_country
 from hydrograph_gauge.worlds.social.settings import SocialSettings
 from hydrograph_gauge.worlds.social.triples import DBPO, DC, DCTERMS, FOAF, NAMES, SIB, SIOC
 from hydrograph_gauge.worlds.social.world import WORLD, make_sources
-from tests.support.world_checks.checks import Check, cost_of_size, same_at_any_partition_count
+from tests.support.world_checks.checks import (
+    Check,
+    PublishedFigure,
+    compare_figure,
+    cost_of_size,
+    same_at_any_partition_count,
+)
+from tests.support.world_checks.tails import fit_tail, goodness, top_share
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 STATIC_TRIPLES = 102_356
 DEGREE = 19.2
-PAPER_STATIC, PAPER_POSTS = 219_825, 102_955
+PAPER_STATIC, PAPER_POSTS, PAPER_HASHTAGS = 219_825, 102_955, 28_021
+PAPER_RATES = 100, 1_000
+ORIGINAL = "one run of the released generator (cqels/LSBench), 1,000 users"
+POWER_LAW = "S3G2 and LDBC: power-law structure; no exponent published, 3 chosen"
+TAIL_TOLERANCE = 0.4
+LIKELY = 0.1
 
 STATIC_COMPOSITION: Mapping[str, int] = {
     f"{SIB}memb": 19_336,
@@ -145,9 +161,8 @@ _FAR_ABOVE = 3
 
 
 def check(spark: SparkSession) -> Iterator[Check]:
-    """Yield the checks of ten faithful worlds, of the preset `paper`, of partitions and of the cost of size."""
+    """Yield the checks of ten faithful worlds, of partitions and of the cost of size."""
     yield from figures([census(spark, _settings(seed=seed, faithful=True)) for seed in SEEDS])
-    yield from paper(spark)
     yield same_at_any_partition_count(spark, "social", (1, 2, 7), users=300, block_users=100)
     yield cost_of_size(spark, WORLD, "users", _settings(users=1_000), _settings(users=10_000))
 
@@ -155,28 +170,102 @@ def check(spark: SparkSession) -> Iterator[Check]:
 def figures(seen: list[Census]) -> Iterator[Check]:
     """Yield the checks of the published and measured figures of 1,000 users, faithful to the original."""
     for name, mean, target, tolerance in compared(seen):
-        away = mean / target - 1
-        yield Check(
-            f"social: {name}",
-            abs(away) <= tolerance,
-            f"{mean:,.2f}, expected {target:,.2f}: {away:+.1%} of {tolerance:.0%}",
-        )
+        yield compare_figure(f"social: {name}", target, mean, tolerance, ORIGINAL)
     share = sum(one.same_country for one in seen) / len(seen)
     chance = chance_of_same_country(seen[0].users)
     yield Check("social: friends of one country", share > _FAR_ABOVE * chance, f"{share:.1%}, by chance {chance:.1%}")
 
 
+def check_paper(spark: SparkSession) -> Iterator[Check]:
+    """Yield the checks of the preset `paper`, of tails, of the period, and of a network without correlation."""
+    yield from paper(spark)
+    # A month, of which enough comments come that their tail can be fitted.
+    skewed = counts(spark, _settings(end="2010-02-28"))
+    yield from tails(skewed)
+    said = f"{skewed.after} of {skewed.elements:,} posts, comments, likes, photos and fixes"
+    yield Check("social: nothing happens after the period", skewed.after == 0, said)
+    chance = counts(spark, _settings(end="2010-02-28", friend_shares=[0, 0, 1]))
+    means = skewed.degrees.mean(), chance.degrees.mean()
+    name = "social: friends of a user without correlation"
+    yield compare_figure(name, float(means[0]), float(means[1]), 0.1, "the same world with correlation")
+    yield tail("friends of a user without correlation", chance.degrees)
+
+
 def paper(spark: SparkSession) -> Iterator[Check]:
-    """Yield the checks of the published sizes."""
-    found = census(spark, _settings(preset="paper"))
-    for name, count, target in (
-        ("static", found.total("static"), PAPER_STATIC),
-        ("posts", found.total("posts"), PAPER_POSTS),
-    ):
-        away = count / target - 1
-        yield Check(
-            f"social: preset paper, {name}", abs(away) <= 0.1, f"{count:,}, expected {target:,}: {away:+.1%} of 10%"
-        )
+    """Yield the checks of the published sizes and rates."""
+    settings = _settings(preset="paper")
+    found = census(spark, settings)
+    for part, published in (("static", PAPER_STATIC), ("posts", PAPER_POSTS)):
+        name = f"social: preset paper, triples of {part}"
+        yield compare_figure(name, published, found.total(part), 0.1, "LSBench, correctness test: |U_data|, |S_pc|")
+    tagged = found.triples["posts", f"{SIB}hashtag"]
+    yield compare_figure(
+        "social: preset paper, hashtags", PAPER_HASHTAGS, tagged, 0.1, "LSBench, Table 2: output of Q10"
+    )
+    posts = next(source for source in make_sources(spark, settings)[0] if source.name == "posts")
+    for rate in PAPER_RATES:
+        timed = settings.model_copy(update={"element": "triple", "rate": {"posts": float(rate)}})
+        yield from rates(plan_stream(posts, timed).elements, rate, settings.first)
+
+
+def rates(elements: DataFrame, rate: int, first: int) -> Iterator[Check]:
+    """Yield whether every whole second of a stream of triples has as many as its rate."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    second = F.floor((F.col("t") - first) / 1000)
+    by_second = {row["second"]: row["count"] for row in elements.groupBy(second.alias("second")).count().collect()}
+    whole = [by_second[at] for at in range(max(by_second))]
+    name = f"social: triples of posts in each of {len(whole)} seconds"
+    farthest = max(whole, key=lambda count: abs(count - rate))
+    yield compare_figure(name, rate, farthest, 0, "LSBench, correctness test: rates 100 and 1000")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of one world: friends of users, posts of users, comments of posts, and what lies after the period."""
+
+    degrees: NumberArray
+    posts: NumberArray
+    comments: NumberArray
+    elements: int
+    after: int
+
+
+def counts(spark: SparkSession, settings: SocialSettings) -> Counts:
+    """Generate a world and count what has a tail; nothing is written."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    streams, static = make_sources(spark, settings)
+    sources = {source.name: source.elements for source in streams}
+    knows = static.where(F.col("p") == F.lit(f"<{FOAF}knows>")).groupBy("s").count()
+    written = sources["posts"].where((F.col("kind") == 0) & ~F.col("grouped")).groupBy("author").count()
+    answered = sources["posts"].where(F.col("kind") == 1).groupBy("parent").count()
+    late = F.sum((F.col("created") >= settings.last).cast("int"))
+    totals = [rows.agg(F.count("*"), late).collect()[0] for rows in sources.values()]
+    found = [np.array([row["count"] for row in rows.collect()], np.int64) for rows in (knows, written, answered)]
+    # Who has no friends, and which post has no comments, is no part of a tail, but counts for a mean.
+    degrees = np.concatenate([found[0], np.zeros(settings.users - len(found[0]), np.int64)])
+    return Counts(degrees, found[1], found[2], sum(row[0] for row in totals), sum(row[1] or 0 for row in totals))
+
+
+def tails(found: Counts) -> Iterator[Check]:
+    """Yield whether friends, posts and comments follow the power law of the settings."""
+    yield tail("friends of a user", found.degrees)
+    yield tail("posts of a user", found.posts)
+    yield tail("comments of a post", found.comments)
+
+
+def tail(name: str, values: NumberArray) -> Check:
+    """Return whether counts have a power-law tail of the exponent of the settings."""
+    fit = fit_tail(values)
+    likely = goodness(values, fit, np.random.default_rng(1), 100)
+    said = (
+        f"{fit}, {likely:.0%} of samples of this law fit worse; median {np.median(values):.0f}, most {values.max()}, "
+        f"{top_share(values):.1%} of all in the top 1 %"
+    )
+    wanted = _settings().tail_exponent
+    passed = abs(fit.exponent - wanted) <= TAIL_TOLERANCE and likely >= LIKELY
+    return Check(f"social: exponent, {name}", passed, said, figure=PublishedFigure(wanted, fit.exponent, POWER_LAW))
 
 
 def _settings(**given: object) -> SocialSettings:
