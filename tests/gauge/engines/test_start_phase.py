@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hydrograph.rdf.terms import Iri
+from hydrograph.language import parse
+from hydrograph.rdf.terms import Iri, Triple
 from hydrograph.windows.stream import Element
+from hydrograph_gauge.engines import registry
+from hydrograph_gauge.engines.process import Limits
+from hydrograph_gauge.engines.session import EngineQuery, SessionInput, run_session
 from hydrograph_gauge.engines.start_phase import Registration, StartPhase, stream_paces, wait_to_register
+from hydrograph_gauge.player import ByEventTime
 
 STREAM = Iri("urn:s")
 START = StartPhase({"q": 3_000}, {STREAM: "q"})
@@ -41,3 +46,25 @@ def test_queries_are_registered_at_the_beginning_of_a_second(now: float, wait: f
 )
 def test_a_registration_that_takes_long_leaves_the_phase_uncertain(told: float, heard: float, *, within: bool) -> None:
     assert Registration(told, heard).is_within(500) is within
+
+
+def test_a_session_by_the_clock_begins_in_phase() -> None:
+    """A real engine by the clock, with windows of a second: each holds the element of its own second."""
+    query = parse(
+        "SELECT ?o FROM NAMED WINDOW <urn:w> ON <urn:s> [RANGE 1s STEP 1s] { WINDOW <urn:w> { <urn:e> <urn:p> ?o } }"
+    )
+    asked = EngineQuery(registry.print_for_engine("oxigraph-periodic", query), ("o",))
+    triples = [Triple(Iri("urn:e"), Iri("urn:p"), Iri(f"urn:o{n}")) for n in range(3)]
+    other = Triple(Iri("urn:nothing"), Iri("urn:happens"), Iri("urn:yet"))
+    elements = [Element.of(-500, 0, other), *(Element.of(1_000 * n, n + 1, each) for n, each in enumerate(triples))]
+    task = SessionInput(
+        {"q": asked}, {STREAM: elements}, {STREAM: ByEventTime()}, start=StartPhase({"q": 1_000}, {STREAM: "q"})
+    )
+    found = run_session(registry.start_command("oxigraph-periodic"), task, Limits(seconds=60))
+    registration = found.registered["q"]
+    assert registration.told <= registration.heard
+    first = found.handed[0].due
+    assert 0 <= first < 1_000
+    assert [each.due - first for each in found.handed] == [0, 500, 1_500, 2_500]
+    if max(each.at - each.due for each in found.handed) < 400:  # the machine kept the phase
+        assert [list(block.rows) for block in found.blocks["q"] if block.rows] == [[(each.object,)] for each in triples]
