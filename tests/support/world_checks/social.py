@@ -248,17 +248,17 @@ def counts(spark: SparkSession, settings: SocialSettings) -> Counts:
     return Counts(degrees, found[1], found[2], sum(row[0] for row in totals), sum(row[1] or 0 for row in totals))
 
 
-def tails(found: Counts) -> Iterator[Check]:
+def tails(found: Counts, samples: int = 100) -> Iterator[Check]:
     """Yield whether friends, posts and comments follow the power law of the settings."""
-    yield tail("friends of a user", found.degrees)
-    yield tail("posts of a user", found.posts)
-    yield tail("comments of a post", found.comments)
+    yield tail("friends of a user", found.degrees, samples)
+    yield tail("posts of a user", found.posts, samples)
+    yield tail("comments of a post", found.comments, samples)
 
 
-def tail(name: str, values: NumberArray) -> Check:
+def tail(name: str, values: NumberArray, samples: int = 100) -> Check:
     """Return whether counts have a power-law tail of the exponent of the settings."""
     fit = fit_tail(values)
-    likely = goodness(values, fit, np.random.default_rng(1), 100)
+    likely = goodness(values, fit, np.random.default_rng(1), samples)
     said = (
         f"{fit}, {likely:.0%} of samples of this law fit worse; median {np.median(values):.0f}, most {values.max()}, "
         f"{top_share(values):.1%} of all in the top 1 %"

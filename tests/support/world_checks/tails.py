@@ -9,6 +9,7 @@ than the data are from theirs. If that is less than a tenth, the data do not fol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,13 +50,21 @@ def fit_tail(counts: NumberArray) -> TailFit:
 
 
 def _fit(tail: NumberArray, begin: int) -> TailFit:
-    likelihood = -len(tail) * np.log(zeta(_EXPONENTS, begin)) - _EXPONENTS * np.log(tail).sum()
+    likelihood = -len(tail) * _log_zetas(begin) - _EXPONENTS * np.log(tail).sum()
     exponent = float(_EXPONENTS[np.argmax(likelihood)])
     values, numbers = np.unique(tail, return_counts=True)
     seen = np.cumsum(numbers[::-1])[::-1] / len(tail)
     total = float(zeta(np.array([exponent]), begin)[0])
-    fitted = np.array([float(zeta(np.array([exponent]), int(value))[0]) for value in values]) / total
+    before = np.cumsum(np.arange(begin, int(values[-1]) + 1, dtype=np.float64) ** -exponent)
+    fitted = 1 - np.concatenate([[0.0], before])[values - begin] / total
     return TailFit(exponent, begin, len(tail), float(np.abs(seen - fitted).max()))
+
+
+@lru_cache(1000)
+def _log_zetas(begin: int) -> NumberArray:
+    """Return the logarithms of the sums of all exponents that are tried."""
+    result: NumberArray = np.log(zeta(_EXPONENTS, begin))
+    return result
 
 
 def zeta(exponents: NumberArray, begin: int) -> NumberArray:
