@@ -83,6 +83,8 @@ def format_summary(folders: Sequence[Path]) -> Iterator[str]:
         )
     yield from _repetitions(folders)
     yield from _origins(folders)
+    yield from _not_asked(folders)
+    yield from _stopped(folders)
     yield from _unexplained(folders)
     yield from _functional(folders)
     for folder in folders:
@@ -195,6 +197,33 @@ def _unexplained(folders: Sequence[Path]) -> Iterator[str]:
             yield from (f"  triple {triple}" for triple in smallest.triples[:_SHOWN_TRIPLES])
             if smallest.content > min(len(smallest.triples), _SHOWN_TRIPLES):
                 yield f"  {smallest.content - min(len(smallest.triples), _SHOWN_TRIPLES)} more triples"
+
+
+def _not_asked(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the queries that each engine was not asked, with the reason."""
+    queries: dict[tuple[str, str, str], list[str]] = {}
+    for folder in folders:
+        for record in read_records(folder):
+            if isinstance(record, OutcomeRecord) and record.verdict == Verdict.NOT_ASKED:
+                names = queries.setdefault((record.key.test, record.key.engine, record.words), [])
+                names += [record.key.query] if record.key.query not in names else []
+    for (test, engine, words), names in queries.items():
+        yield f"{test}, {engine}: {', '.join(names)} not asked, {words}"
+
+
+def _stopped(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield each failure that has a message or a line on standard error, with what it is attributed to."""
+    said: dict[str, None] = {}
+    for folder in folders:
+        for record in read_records(folder):
+            if not isinstance(record, OutcomeRecord) or record.origin is None:
+                continue
+            errors = f"; standard error: {' | '.join(record.errors)}" if record.errors else ""
+            if errors or record.verdict not in (Verdict.WRONG, Verdict.NO_ANSWER, Verdict.NOT_SUPPORTED):
+                at = f"{record.key.test}, {record.key.engine}, {record.key.query}"
+                words = f": {' '.join(record.words.split())}" if record.words else ""
+                said[f"{at}: {record.verdict}, attributed to the {record.origin}{words}{errors}"] = None
+    yield from said
 
 
 def _origins(folders: Sequence[Path]) -> Iterator[str]:
