@@ -1,6 +1,7 @@
 """The stream files of YABench: lines `<s> <p> <o> "ms" .`, in which numbers may be unquoted.
 
-A line is an element, as the engines under test are fed triple by triple.
+A line is an element, as the engines under test are fed triple by triple. In the stream that YABench published of
+CSRBench lines have no dot and datatypes no brackets; both are optional here, as for its own reader.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from hydrograph.streams.elements import Broken, ElementPiece, File, Format, Stre
 from hydrograph.streams.event_time import Texts
 from hydrograph.streams.files import Overlong
 
-_TIME = r'[ \t]+"(-?[0-9]{1,18})"[ \t]*\.[ \t]*'
+_TIME = r'[ \t]+"(-?[0-9]{1,18})"[ \t]*(?:\.[ \t]*)?'
 _LINE = re.compile(rf"[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+({OBJECT}){_TIME}")
-_BARE = re.compile(rf'[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+([^\s"<>]+)(\^\^{IRIREF}){_TIME}')
+_BARE = re.compile(rf'[ \t]*({IRIREF})[ \t]+({IRIREF})[ \t]+([^\s"<>^]+)\^\^({IRIREF}|[^\s"<>]+){_TIME}')
+_DATATYPE = re.compile(IRIREF)
 
 
 def read(file: File) -> Iterator[ElementPiece | Broken]:
@@ -52,9 +54,12 @@ def _line(text: str) -> tuple[int, Texts]:
         return int(time), canonical_texts(s, p, o, text)
     bare = _BARE.fullmatch(text)
     if bare is None:
-        raise DataError("expected subject, predicate, object, the time in ms in quotes and a dot")
+        raise DataError("expected subject, predicate, object, the time in ms in quotes, and maybe a dot")
     s, p, lexical, datatype, time = bare.groups()
-    return int(time), canonical_texts(s, p, f'"{lexical}"{datatype}', text)
+    bracketed = datatype if datatype[0] == "<" else f"<{datatype}>"
+    if _DATATYPE.fullmatch(bracketed) is None:
+        raise DataError(f"expected the IRI of a datatype, got {datatype}")
+    return int(time), canonical_texts(s, p, f'"{lexical}"^^{bracketed}', text)
 
 
 def write(out: IO[bytes], elements: Iterable[StreamElement]) -> None:
