@@ -7,6 +7,7 @@ there are 12 reports from 10000 to 21000, not 30 from 1000 to 30000.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,10 @@ from hydrograph.runtime.placement.local import Local
 from hydrograph.runtime.reports import Report
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.oracle.compare import compare_reports
+from hydrograph_gauge.queries.query_sets import read_query_set
 from tests.support.live_histories import History, lived, replayed
 from tests.support.random_cases import Case
+from tests.support.random_shapes import query_text
 from tests.support.reported import answer_any, reports_any
 
 if TYPE_CHECKING:
@@ -137,6 +140,26 @@ def test_a_window_over_an_empty_stream_makes_no_report(placed: Local) -> None:
     )
     case = Case(0, query, {A: (), B: (Element.of(1_004, 0, TRIPLE),)}, t0=1_001)
     assert [report.t for report in reports_any(case, placed)] == [1_006, 1_007, 1_008, 1_009]
+    placed.forget()
+    assert not compare_reports(case.expected(), answer_any(case, placed))
+
+
+@pytest.mark.parametrize("name", ["q5", "q6", "q9"])
+def test_published_windows_of_two_ranges(name: str, placed: Local) -> None:
+    # LSBench: likes of the last second about posts or photos of the last minute. The first like is at 5.5 s; the last
+    # window of a minute that holds a post opens at 30 s.
+    published = parse(
+        next(query for query in read_query_set("lsbench") if query.name == name).text({"USER": "urn:user"})
+    )
+    windows = tuple(replace(each, name=Iri(f"urn:w{number}")) for number, each in enumerate(published.windows))
+    query = replace(parse(query_text("count", len(windows))), windows=windows)
+    times = {True: range(5_500, 25_000, 1_000), False: range(200, 31_000, 1_000)}
+    elements = {
+        window.stream: tuple(Element.of(t, n, TRIPLE) for n, t in enumerate(times["liked" in window.stream.value]))
+        for window in windows
+    }
+    case = Case(0, query, elements)
+    assert [report.t for report in reports_any(case, placed)] == list(range(6_000, 90_001, 1_000))
     placed.forget()
     assert not compare_reports(case.expected(), answer_any(case, placed))
 
