@@ -20,6 +20,7 @@ from hydrograph.errors import DataError, RunError, UsageError
 from hydrograph_gauge.experiments.machine_names import MachineNames, find_machine_names
 from hydrograph_gauge.experiments.model import ExperimentTest
 from hydrograph_gauge.experiments.options import RunOptions
+from hydrograph_gauge.experiments.paper_tables import DOCUMENT, write_csv_and_latex
 from hydrograph_gauge.experiments.provenance import EXPERIMENT_FILE, read_tests
 from hydrograph_gauge.experiments.published_data import (
     DATA,
@@ -30,7 +31,6 @@ from hydrograph_gauge.experiments.published_data import (
     find_recipe,
     publish_data,
 )
-from hydrograph_gauge.experiments.paper_tables import DOCUMENT, write_csv_and_latex
 from hydrograph_gauge.experiments.rejudge import (
     CHECKSUMS,
     ENGINE_FILES,
@@ -107,7 +107,7 @@ def publish_run(
         _write_origin(origin, tests, played.values(), files, names, folder)
         stripped = [_stripped(record, names) for record in records]
         _write_records(stripped, folder)
-        judged = _judge(folder, stripped, options)
+        judged = _judge(folder, stripped, files, options)
         _write_records(judged, folder)
         write_tables(folder)
         write_csv_and_latex(folder)
@@ -242,11 +242,20 @@ def _write_records(records: Iterable[Record], folder: Path) -> None:
     (folder / RECORDS_FILE).write_text("".join(map(line_of, records)), "utf-8")
 
 
-def _judge(folder: Path, records: Iterable[Record], options: RunOptions) -> list[Record]:
-    """Return the records as judged from the folder, or raise RunError if they are not those of the run."""
+def _judge(
+    folder: Path, records: Iterable[Record], files: Mapping[tuple[str, str], str], options: RunOptions
+) -> list[Record]:
+    """Return the records as judged from the folder, or raise RunError if they are not those of the run.
+
+    Data that is not copied is read where it lies.
+    """
+    known = {
+        file: str((folder / file if (folder / file).exists() else Path(location)).resolve())
+        for (_, location), file in files.items()
+    }
     options.progress("judging the copied answers")
     with tempfile.TemporaryDirectory(prefix="hydrograph-publish-") as scratch:
-        judged, wrong = judge_published(folder, Path(scratch), options)
+        judged, wrong = judge_published(folder, Path(scratch), options, known)
     differences = [*wrong, *compare_records(records, judged)]
     if differences:
         more = f" and {len(differences) - _MOST_SHOWN} more" if len(differences) > _MOST_SHOWN else ""
@@ -293,7 +302,9 @@ _FILES = {
     f"{PLAYED}/<run>/answers.parquet": "raw answers: `query`, `at` (ms since the start), `t` (if the engine named a "
     "time), `rows` (terms as in N-Triples)",
     f"{PLAYED}/<run>/handed.parquet": "when each element was due and handed over",
+    f"{PLAYED}/<run>/taken.parquet": "when each query took each element, for engines that feed queries independently",
     f"{PLAYED}/<run>/samples.parquet": "memory, processor time and threads of the engine",
+    f"{PLAYED}/<run>/stderr.txt": "the engine's standard error, with paths cut off",
     RECORDS_FILE: "verdicts: one record a line for each query, window and comparison",
     "tables/*.csv": "the same records as tables",
     "tables/*.parquet": "the same records, with types",

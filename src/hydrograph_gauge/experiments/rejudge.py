@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,9 +80,18 @@ def rejudge_published(folder: Path, options: RunOptions) -> Rejudgement:
     )
 
 
-def judge_published(folder: Path, scratch: Path, options: RunOptions) -> tuple[list[Record], list[str]]:
-    """Return the records that the judge finds for a published folder, or what is wrong with its data."""
-    places, wrong = locate_data(folder, read_published_data(folder), options.data_folder(scratch), options.progress)
+def judge_published(
+    folder: Path, scratch: Path, options: RunOptions, known: Mapping[str, str] | None = None
+) -> tuple[list[Record], list[str]]:
+    """Return the records that the judge finds for a published folder, or what is wrong with its data.
+
+    `known` is where the data lies by its published file, if it need not be looked for or generated.
+    """
+    places: Mapping[str, str] = known or {}
+    wrong: list[str] = []
+    if known is None:
+        cache = options.data_folder(scratch)
+        places, wrong = locate_data(folder, read_published_data(folder), cache, options.progress)
     if wrong:
         return [], wrong
     staged, target = scratch / "run", scratch / "judged"
@@ -118,7 +127,7 @@ def _is_judged(record: Record, engines: set[str]) -> bool:
     return isinstance(record, OutcomeRecord | WindowRecord | SampleRecord) and record.key.engine in engines
 
 
-def _located(places: dict[str, str], file: str, place: Path) -> str:
+def _located(places: Mapping[str, str], file: str, place: Path) -> str:
     if file not in places:
         raise DataError(f"{place}: reads {file}, which the published data does not list")
     return places[file]

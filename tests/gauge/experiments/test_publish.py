@@ -24,6 +24,7 @@ from hydrograph_gauge.experiments.paper_tables import escape_latex, latex_table,
 from hydrograph_gauge.experiments.provenance import read_tests
 from hydrograph_gauge.experiments.publish import publish_run
 from hydrograph_gauge.experiments.published_data import (
+    DataRecipe,
     checksum_rows,
     find_recipe,
     list_parquet,
@@ -310,3 +311,15 @@ def test_queries_and_data_keep_what_looks_like_a_path() -> None:
         "words": "at x.jar on HOST",
         "triples": ["<file:///a/b> box7"],
     }
+
+
+def test_described_data_is_read_where_it_lies_while_publishing(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = DataRecipe(world="sensors", settings={"stations": 3}, seed=7)
+    monkeypatch.setattr("hydrograph_gauge.experiments.publish.find_recipe", lambda *_: recipe)
+    monkeypatch.setattr("hydrograph_gauge.experiments.published_data.prepare_data", None)  # nothing is generated
+    done = publish_run(run, tmp_path / "to", ALONE, write_page, largest=0)
+    assert [entry.included for entry in done.data] == [False, False]
+    assert [file.name for file in (tmp_path / "to" / "data").iterdir()] == ["data.json"]
+    assert recipe.command in (tmp_path / "to" / "commands.txt").read_text()
