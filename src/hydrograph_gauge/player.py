@@ -102,6 +102,11 @@ class Handed:
     told: float | None = None
     """Time at which the adapter was told; None if the engine did not acknowledge, so that `at` is this time."""
 
+    @property
+    def sent(self) -> float:
+        """Time at which the adapter was told: delays count from here, since a slow engine lets elements wait."""
+        return self.at if self.told is None else self.told
+
 
 class Clock(Protocol):
     """Clock in milliseconds that can wait for a time."""

@@ -158,7 +158,13 @@ def _handed(place: Path, record: PlayedRun, query: str | None = None) -> list[Ha
         for element in read_elements(name, location)
     }
     return [
-        Handed(Iri(line["stream"]), known[line["stream"], line["t"], line["seq"]], line["due"], line["at"])
+        Handed(
+            Iri(line["stream"]),
+            known[line["stream"], line["t"], line["seq"]],
+            line["due"],
+            line["at"],
+            line.get("told"),
+        )
         for line in table.to_pylist()
     ]
 

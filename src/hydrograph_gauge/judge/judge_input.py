@@ -89,7 +89,7 @@ def due_at_trigger(handed: Sequence[Handed]) -> DueAt:
 
     Reports that no element shows to be over wait for the end of the stream.
     """
-    by_event = {(each.element.t, each.element.seq): each.at for each in handed}
+    by_event = {(each.element.t, each.element.seq): each.sent for each in handed}
     # The latest time so far: a late element shows nothing.
     times: list[Instant] = []
     for each in handed:
@@ -99,7 +99,7 @@ def due_at_trigger(handed: Sequence[Handed]) -> DueAt:
         if due.seq is not None and (due.t, due.seq) in by_event:
             return by_event[due.t, due.seq]
         place = bisect_left(times, due.t)
-        return handed[min(place, len(handed) - 1)].at if handed else None
+        return handed[min(place, len(handed) - 1)].sent if handed else None
 
     return due_at
 

@@ -205,8 +205,8 @@ def play_engine(name: str, text: str, elements: Sequence[Element], static: Mappi
     figures = LatencyFigures(seconds=result.seconds, reports=result.executions[_QUERY])
     handed: dict[int, float] = {}
     for each in result.handed:
-        figures.behind = max(figures.behind, each.at - each.due)
-        handed.setdefault(each.element.t, each.at)
+        figures.behind = max(figures.behind, each.sent - each.due)
+        handed.setdefault(each.element.t, each.sent)
     for block in result.blocks[_QUERY]:
         close = STEP * round(block.at / STEP) if block.t is None else block.t
         figures.rows += block.rows.total()
