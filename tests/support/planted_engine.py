@@ -30,7 +30,7 @@ from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.player import Handed
 
 Emit = Callable[[int, Answer], Iterable[Answer]]
-"""What the engine says instead of its answer with a number, from 0 on."""
+"""Replacement of its answer with a number, from 0 on."""
 
 
 def as_it_is(_: int, answer: Answer) -> Iterable[Answer]:

@@ -116,7 +116,7 @@ class PlantedFault:
 
 
 def _emit(change: Callable[[Random, int, Answer], Iterable[Answer]]) -> PlanMaker:
-    """Return the plan of an engine that says something else, answer by answer."""
+    """Return the plan of an engine that gives other answers, answer by answer."""
 
     def make(random: Random) -> Emit:
         return lambda number, answer: change(random, number, answer)
