@@ -30,7 +30,7 @@ from hydrograph_gauge.oracle.dataset import Row
 from hydrograph_gauge.player import Handed
 
 Emit = Callable[[int, Answer], Iterable[Answer]]
-"""Replacement of its answer with a number, from 0 on."""
+"""Answers that an engine gives in place of the one with a number, counted from 0."""
 
 
 def as_it_is(_: int, answer: Answer) -> Iterable[Answer]:
