@@ -155,6 +155,13 @@ def test_of_windows_that_close_together_it_answers_the_last_only() -> None:
     assert 6_000 not in found
 
 
+def test_the_window_that_closes_with_the_last_element_is_answered() -> None:
+    """The engine learns from a later element that a window is over: the adapter closes the stream right after it."""
+    require_built()
+    elements = [reading("a", 1_000), reading("b", 5_000), reading("c", 11_000)]
+    assert (11_000, names("a", "b")) in answers(played(TUMBLING, {STREAM: elements}, ("a", "v")))
+
+
 def test_a_stream_that_begins_at_0_has_its_windows_moved() -> None:
     """Its own fault: 0 means "not set yet", so the second element decides where windows begin."""
     require_built()

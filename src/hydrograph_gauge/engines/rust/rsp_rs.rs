@@ -2,6 +2,7 @@
 //! Nothing of the engine is changed. Elements go in through its streams and answers come from its receiver; its windows
 //! are only looked at, to learn which of them made it execute.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +28,8 @@ struct Query {
     /// Windows by the stream that they read.
     windows: HashMap<String, Vec<Window>>,
     executions: Arc<AtomicUsize>,
+    /// Time of the last element by stream.
+    last: RefCell<HashMap<String, i64>>,
 }
 
 fn main() {
@@ -114,7 +117,9 @@ fn register(text: &str, fixed: &[Quad]) -> Result<Query, (&'static str, Words)> 
     if parsed.s2r.is_empty() {
         return Err(("syntax", "no window was recognised in the query".into()));
     }
-    SparqlEvaluator::new().parse_query(&parsed.sparql_query).map_err(|error| ("syntax", error.to_string()))?;
+    if let Err(error) = SparqlEvaluator::new().parse_query(&parsed.sparql_query) {
+        return Err(("syntax", error.to_string()));
+    }
     engine.initialize().map_err(|words| ("error", words))?;
     for quad in fixed {
         engine.add_static_data(quad.clone());
@@ -131,7 +136,7 @@ fn register(text: &str, fixed: &[Quad]) -> Result<Query, (&'static str, Words)> 
         });
         windows.entry(definition.stream_name.clone()).or_default().push(window);
     }
-    Ok(Query { engine, results, windows, executions })
+    Ok(Query { engine, results, windows, executions, last: RefCell::default() })
 }
 
 fn lock(window: &Window) -> Result<MutexGuard<'_, CSPARQLWindow>, Words> {
@@ -174,6 +179,7 @@ fn send(query: &Query, stream: &str, t: i64, quads: &[Quad]) -> Result<Option<i6
         return Ok(None);
     };
     let before = borders(windows)?;
+    query.last.borrow_mut().insert(stream.to_string(), t);
     if windows.iter().any(|window| has_taken(window, t, quads).unwrap_or(false)) {
         return Ok(None); // repeated in the same instant: the engine would neither add nor execute
     }
@@ -217,25 +223,25 @@ fn borders(windows: &[Window]) -> Result<HashSet<(i64, i64)>, Words> {
     Ok(found)
 }
 
-/// End a stream as the engine's documentation asks for: with an element after the last window that is open.
+/// End a stream as the engine's documentation asks for, with an element after the last one. Such an element makes the
+/// engine answer one window only: the one that closes with the last element if there is one, otherwise the newest.
 fn close(query: &Query, stream: &str) -> Result<Option<i64>, Words> {
     let windows = &query.windows[stream];
-    let before = borders(windows)?;
-    let Some(last) = before.iter().map(|(_, close)| *close).max() else {
+    let open = borders(windows)?;
+    let last = query.last.borrow().get(stream).copied().unwrap_or(i64::MIN);
+    let over = open.iter().filter(|(_, close)| *close <= last).max_by_key(|(_, close)| *close);
+    let Some(due) = over.or_else(|| open.iter().max_by_key(|(_, close)| *close)) else {
         return Ok(None);
     };
-    query.engine.close_stream(stream, last + 1)?;
+    query.engine.close_stream(stream, due.1.max(last) + 1)?;
     let start = Instant::now();
-    loop {
-        let after = borders(windows)?;
-        if !after.contains(&before.iter().copied().max_by_key(|(_, close)| *close).expect("a window")) {
-            return Ok(Some(last));
-        }
+    while borders(windows)?.contains(due) {
         if start.elapsed() > PATIENCE {
             return Err("the last window was not closed".into());
         }
         std::thread::sleep(Duration::from_micros(20));
     }
+    Ok(Some(due.1))
 }
 
 /// Return the row of an answer, which the engine gives as the debugging form of a solution, with terms as in N-Triples.
