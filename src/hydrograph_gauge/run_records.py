@@ -248,7 +248,7 @@ class FunctionalRecord(_Record):
     """R2R, R2S, S2R, Experiment 1, Experiment 2."""
     name: str
     passed: bool | None = None
-    """Whether it was right in every run. None: not asked, because the engine's language or version cannot express it."""
+    """Whether it was right in every run; None if not asked, because the engine cannot be asked this."""
     rights: tuple[bool, ...] = ()
     """Whether it was right, by run; empty where there was one run, or none."""
     words: str = ""

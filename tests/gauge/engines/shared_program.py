@@ -1,4 +1,4 @@
-"""Program with one process for all queries, or one for each: acknowledges what it takes, slowly for a query that is SLOW.
+"""Program with one process for all queries, or one for each: acknowledges what it takes, slowly for a SLOW query.
 
 python shared_program.py [QUERY]
 """

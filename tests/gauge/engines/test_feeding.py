@@ -12,7 +12,7 @@ from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.windows.stream import Element
 from hydrograph_gauge.engines import registry
-from hydrograph_gauge.engines.described import read_description
+from hydrograph_gauge.engines.described import DESCRIPTIONS, read_description
 from hydrograph_gauge.engines.error_output import attribute, relevant_lines
 from hydrograph_gauge.engines.outcome import Origin, Verdict
 from hydrograph_gauge.engines.process import Limits
@@ -185,7 +185,7 @@ def test_what_java_refuses_its_libraries_is_not_charged_to_the_engine() -> None:
     assert attribute("NullPointerException: null") is Origin.ENGINE
     assert relevant_lines("") == ()
     for name in ("csparql", "cqels"):
-        file = Path(registry.DESCRIPTIONS) / f"{name}.toml"
+        file = DESCRIPTIONS / f"{name}.toml"
         given = read_description(file)
         assert given.processes == "one"
         at = given.command.index("--add-opens")

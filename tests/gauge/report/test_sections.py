@@ -145,7 +145,7 @@ def test_a_query_that_was_not_asked_is_no_failure() -> None:
     )
     assert "Failed queries" not in titles(page)
     totals, unasked = blocks(section(page, "Queries answered").blocks, Table)
-    assert [row[1:3] for row in rows(totals)] == [("a", 1), ("b", 2), ("all engines", 1)]
+    assert [row[1:3] for row in totals.rows] == [("a", 1), ("b", 2), ("all engines", 1)]
     assert rows(unasked) == (("a", "q2", "because C-SPARQL 0.9.7 has no COMPUTED EVERY"),)
     assert "a: 1 of 1 run right. Not asked: q2." in str(section(page, "Summary").blocks[0])
 

@@ -291,7 +291,7 @@ def test_closed_windows_hold_both_their_ends(slide: int, tmp_path: Path) -> None
     )
     with hydrograph.query(text).over({"urn:s": tmp_path / "stream.tnt"}, placement="local", until=31, t0=0) as run:
         reports = list(run.reports())
-    found = [sorted(int(row[0].removeprefix("<urn:").removesuffix(">")) for row in one.rows) for one in reports]
+    found = [sorted(int(str(row[0]).removeprefix("<urn:").removesuffix(">")) for row in one.rows) for one in reports]
     assert found == [[*range(i * slide, i * slide + 6)] for i in range(25 // slide + 1)]
     assert WorkloadSettings(window=5, slide=slide).time_window.width == 5
 
