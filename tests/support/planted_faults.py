@@ -74,8 +74,10 @@ QUERIES = {
     "others": _asked("?a ?b", f"{_PAIRS}{_DIFFERENT}"),
 }
 _VALUES = ("readings", "warm", "mean")
-_SOME_ROWS = ("readings", "joined")
-"""For faults of some rows of an answer: answers with blank nodes are compared as a whole."""
+_SOME_ROWS = ("readings", "joined", "blank")
+"""Queries for faults of some rows of an answer."""
+_TRACED = ("readings", "joined")
+"""Queries for lost input: with blank nodes, rows cannot be traced to elements, and the judge names lost rows."""
 
 
 def draw_stream(seed: int) -> list[Element]:
@@ -271,6 +273,7 @@ CATALOGUE = (
         plan=_terms(lambda term: term.partition("^^")[0]),
         queries=_VALUES,
     ),
+    PlantedFault(name="wrong values", kind=FaultKind.VALUES, plan=_terms(_raise), queries=_VALUES),
     PlantedFault(name="rounded values", kind=FaultKind.ROUNDS, plan=_terms(_round), queries=_VALUES),
     PlantedFault(
         name="one blank node for all",
@@ -328,11 +331,9 @@ CATALOGUE = (
         name="dropped elements",
         kind=FaultKind.DROPS,
         plan=lambda random: Plan(dropped=random.uniform(0.1, 0.25)),
-        queries=_SOME_ROWS,
+        queries=_TRACED,
     ),
-    PlantedFault(
-        name="input skipped while busy", kind=FaultKind.SKIPS, plan=lambda _: Plan(busy=800), queries=_SOME_ROWS
-    ),
+    PlantedFault(name="input skipped while busy", kind=FaultKind.SKIPS, plan=lambda _: Plan(busy=800), queries=_TRACED),
 )
 """Faults that can be planted."""
 

@@ -22,6 +22,7 @@ from hydrograph_gauge.judge.row_compare import RowNumbers, Score
 from hydrograph_gauge.judge.row_faults import (
     AnsweredReport,
     find_changed_datatypes,
+    find_changed_numbers,
     find_confused_blank_nodes,
     find_repeated_rows,
     find_rounding,
@@ -403,7 +404,7 @@ def _explained(
         fault = fault or (find_missing_eviction(given, wrong) if given.can_move else None)
         if fault is not None:
             return fault
-    fault = stale or find_lost_or_invented_rows(given, wrong)
+    fault = stale or find_lost_or_invented_rows(given, wrong) or find_changed_numbers(wrong)
     if fault is not None:
         return fault
     missing = sum(each.score.difference.missing.total() for each in wrong)

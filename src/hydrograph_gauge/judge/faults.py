@@ -34,6 +34,7 @@ class FaultKind(StrEnum):
     DATATYPE = "changes datatypes"
     BLANK_NODES = "confuses blank nodes"
     ROUNDS = "rounds numbers"
+    VALUES = "changes numbers"
     SELF_PAIRS = "mistakes pairs of a row with itself"
     LOSES_ROWS = "loses rows"
     INVENTS_ROWS = "makes up rows"

@@ -191,3 +191,18 @@ def test_lenient_policies_never_part_what_the_exact_one_joins(datatype: str, one
     left, right = Literal(str(one), datatype), Literal(str(other), datatype)
     for by in Comparison:
         assert terms_equal(left, right, by) is (one == other)
+
+
+def test_one_lost_row_is_one_difference_beside_other_rows_with_blank_nodes() -> None:
+    rows = [(BlankNode(f"b{i}"), Iri(f"urn:{i}")) for i in range(9)]
+    renamed = [(BlankNode(f"x{i}"), Iri(f"urn:{i}")) for i in range(9)]
+    difference = compare(Counter(rows), Counter(renamed[1:]))
+    assert (difference.missing, difference.extra) == (Counter([rows[0]]), Counter())
+    assert not compare(Counter(rows), Counter(renamed))
+
+
+def test_rows_that_differ_only_in_how_blank_nodes_are_shared_are_all_different() -> None:
+    apart = [(BlankNode("a"), Iri("urn:1")), (BlankNode("b"), Iri("urn:2"))]
+    shared = [(BlankNode("c"), Iri("urn:1")), (BlankNode("c"), Iri("urn:2"))]
+    difference = compare(Counter(apart), Counter(shared))
+    assert (difference.missing.total(), difference.extra.total()) == (2, 2)
