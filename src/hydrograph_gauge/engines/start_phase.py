@@ -57,7 +57,7 @@ class Delayed:
 def wait_to_register(now: float) -> float:
     """Return the milliseconds to wait before a query may be registered.
 
-    >>> wait_to_register(5_150), wait_to_register(5_250)
+    >>> wait_to_register(5_150.0), wait_to_register(5_250.0)
     (0.0, 750.0)
     """
     passed = now % SECOND

@@ -11,6 +11,7 @@ import pytest
 
 from hydrograph.errors import HydrographError, SyntaxQueryError
 from hydrograph.language import DIALECTS, parse, print_query
+from hydrograph.language.window_views import lift_filters
 
 CASES = Path(__file__).parents[2] / "cases" / "language"
 PREFIXES = "PREFIX : <http://ex.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
@@ -128,7 +129,9 @@ def run(seeds: range) -> None:
             accepted += 1
             assert parse(print_query(query)) == query, f"seed {seed}"
             if dialect is not None:
-                assert parse(print_query(query, dialect), dialect) == query, f"seed {seed}"
+                again = parse(print_query(query, dialect), dialect)
+                # CQELS 1.x ignores a filter inside of STREAM, so it is printed behind it.
+                assert again == (lift_filters(query) if dialect == "cqels" else query), f"seed {seed}"
         assert time.process_time() - start < 1, f"seed {seed}"
     assert accepted > len(seeds) // 10
     assert refused > len(seeds) // 2

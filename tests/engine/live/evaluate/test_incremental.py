@@ -218,6 +218,7 @@ def changing(seed: int) -> History:
         tick=Tick.TUPLE if seed // 2 % 2 else Tick.TIME,
         origin=Origin.EPOCH,
         r2s_set=seed % 5 == 0,
+        evict=True,
     )
     operator = (StreamOperator.ISTREAM, StreamOperator.DSTREAM, StreamOperator.RSTREAM)[seed // 4 % 3]
     query = replace(case.query, windows=windows, operator=operator, every=None)
