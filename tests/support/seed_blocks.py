@@ -1,15 +1,23 @@
-"""Blocks of seeds as test parameters: the first ones run in `make test`, the others in `make test-slow`."""
+"""Blocks of seeds as test parameters: some run in `make test`, more in `make test-slow`, all in `make test-nightly`.
+
+HYDROGRAPH_ALL_SEEDS=1 gives all of them.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 
-def seed_blocks(seeds: range, quick: int, known_failures: Mapping[int, str] | None = None) -> list[Any]:
-    """Return one parameter per seed in `seeds`, which is the first of its block; all but `quick` of them are slow.
+def seed_blocks(
+    seeds: range, quick: int, known_failures: Mapping[int, str] | None = None, *, every: bool = False
+) -> list[Any]:
+    """Return a parameter for the first seed of each block: `quick` ones and twice as many slow ones.
+
+    `every` makes all others slow ones too.
 
     `known_failures` gives the reason why a block fails, by its first seed; one that passes after all is a failure.
 
@@ -18,7 +26,8 @@ def seed_blocks(seeds: range, quick: int, known_failures: Mapping[int, str] | No
     """
     reasons = known_failures or {}
     parameters = []
-    for number, first in enumerate(seeds):
+    limit = len(seeds) if every or os.environ.get("HYDROGRAPH_ALL_SEEDS") else 3 * quick
+    for number, first in enumerate(seeds[:limit]):
         marks = [] if number < quick else [pytest.mark.slow]
         if first in reasons:
             marks.append(pytest.mark.xfail(strict=True, reason=reasons[first]))

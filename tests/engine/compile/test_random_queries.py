@@ -30,7 +30,7 @@ CASES = int(os.environ.get("HYDROGRAPH_CASES", "5000"))
 QUERIES, BLOCK = 30, 70
 """Queries of a block, and the cases that they make."""
 SEEDS = range(FIRST_SEED, FIRST_SEED - (-CASES // BLOCK) * QUERIES, QUERIES)
-QUICK = 16
+QUICK = 8
 """Blocks that `make test` runs; the others are slow."""
 
 

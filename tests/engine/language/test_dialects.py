@@ -140,7 +140,7 @@ def random_frame(query: ContinuousQuery, draw: random.Random) -> ContinuousQuery
     )
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, PARTS))])
 def test_random_queries_are_read_as_they_were_printed(part: int) -> None:
     printed: dict[str, int] = dict.fromkeys(DIALECTS, 0)
     for seed in range(part, RANDOM_QUERIES, PARTS):

@@ -137,6 +137,6 @@ def run(seeds: range) -> None:
     assert refused > len(seeds) // 2
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", [0, 1, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 4, 5, 6, 8, 9))])
 def test_ten_thousand_mutations(part: int) -> None:
     run(range(part * 1000, part * 1000 + 1000))

@@ -18,7 +18,7 @@ from tests.support.seed_blocks import seed_blocks
 
 FIRST_SEED = 20_000
 CASES, BLOCK = 2000, 100
-QUICK = 6
+QUICK = 4
 """Blocks that `make test` runs; the others are slow."""
 
 

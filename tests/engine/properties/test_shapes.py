@@ -105,13 +105,13 @@ def test_the_cases_notice_bounds_of_all_streams(monkeypatch: pytest.MonkeyPatch,
     assert noticed
 
 
-@pytest.mark.parametrize("part", seed_blocks(range(PARTS), quick=2))
+@pytest.mark.parametrize("part", seed_blocks(range(PARTS), quick=2, every=True))
 def test_every_pair_of_properties_equals_the_oracle(part: int, placed: Local) -> None:
     for number in dealt(part):
         check(covering_case(number).case, placed, chunk=None if number % 2 else 3)
 
 
-@pytest.mark.parametrize("part", seed_blocks(range(PARTS), quick=1))
+@pytest.mark.parametrize("part", seed_blocks(range(PARTS), quick=1, every=True))
 def test_live_equals_replay_for_every_pair_of_properties(part: int, placed: Local) -> None:
     for number in dealt(part):
         shaped = covering_case(number)

@@ -123,6 +123,7 @@ def adaptive(spark: SparkSession, *, enabled: bool) -> Iterator[None]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_many_streams_in_one_plan_equal_the_oracle(spark: SparkSession, local: Local) -> None:
     assert sum(check(case, number, BASIC, spark, local) for number, case in enumerate(queries())) > 100
 

@@ -57,7 +57,7 @@ def ansi(spark: SparkSession, value: str) -> Iterator[None]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("share", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize("share", [27, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_columns_on_spark(cases: list[Case], spark: SparkSession, share: int) -> None:
     with ansi(spark, "true"):
         assert differences(cases[::share], on_spark(spark), Target.SPARK, lift=True, batch=_SPARK_BATCH) == []

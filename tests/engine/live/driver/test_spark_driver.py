@@ -349,6 +349,7 @@ def laid(
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_random_histories_side_by_side_give_on_spark_what_replay_gives(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ HISTORIES = int(os.environ.get("HYDROGRAPH_HISTORIES", "500"))
 CUTS = 5
 """Ways in which each case is cut into batches: once element by element, and at random."""
 BLOCK = 5
-QUICK = 5
+QUICK = 3
 """Blocks that `make test` runs; the others are slow."""
 
 
