@@ -1,6 +1,6 @@
 """The real rsp-rs, built by Cargo from the registry's package: what it answers, and its own faults.
 
-`make test` uses it where it has been built; `make test-slow` builds it, which takes minutes.
+The tests use it where it has been built: `make bench-engines` builds it, which takes minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hydrograph.algebra.queries import ContinuousQuery
-from hydrograph.errors import RunError, UnsupportedError
+from hydrograph.errors import UnsupportedError
 from hydrograph.language import parse
 from hydrograph.rdf.terms import Iri, Literal, Triple
 from hydrograph.rdf.vocab import XSD_INTEGER
@@ -36,7 +36,7 @@ Answers = list[tuple[int | None, list[str]]]
 def require_built() -> None:
     """Skip where the engine is not built; building takes too long for each change."""
     if not rsp_rs.home().is_dir():
-        pytest.skip("rsp-rs is not built here: make bench-engines or make test-slow builds it, with Cargo")
+        pytest.skip("rsp-rs is not built here: make bench-engines builds it, with Cargo")
 
 
 def reading(name: str, t: int, value: int = 1) -> Element:
@@ -196,12 +196,8 @@ def test_of_two_windows_over_one_stream_one_stays_empty() -> None:
     assert not any(block.rows for block in found.blocks["q"])
 
 
-@pytest.mark.slow
-def test_it_can_be_built_and_asked() -> None:
-    try:
-        registry.start_command("rsp-rs")
-    except RunError as error:
-        pytest.skip(f"rsp-rs cannot be built here: {error}")
+def test_it_answers_as_it_was_built() -> None:
+    require_built()
     elements = [reading("a", 1_000), reading("b", 2_000), reading("c", 12_000), reading("d", 23_000)]
     found = answers(played(TUMBLING, {STREAM: elements}, ("a", "v")))
     assert (11_000, names("a", "b")) in found
