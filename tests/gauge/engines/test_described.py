@@ -211,7 +211,7 @@ def test_what_the_engines_refuse(runner: str) -> None:
     text = "# variables: s o streams: <urn:s>\n" + registry.print_for_engine(
         runner, QUERY
     )  # a language that Hydrograph does not parse
-    texts = {"bad": text.replace("STREAM", "TREAM"), "much": f"{text}# EXISTS"}
+    texts = {"bad": text.replace("STREAM", "TREAM"), "much": f"{text} EXISTS"}
     questions = {name: EngineQuery(each, ("s", "o")) for name, each in texts.items()}
     found = run_session(
         registry.start_command(runner), SessionInput(questions, {STREAM: []}, {}), Limits(seconds=300)
