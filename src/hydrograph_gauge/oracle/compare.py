@@ -317,34 +317,107 @@ def _has_blank(row: Row) -> bool:
 
 
 def _isomorphic(left: Sequence[Row], right: Sequence[Row], by: Comparison) -> bool:
-    """Tell whether one renaming of blank nodes makes the rows equal, trying row by row and stepping back."""
+    """Tell whether one renaming of blank nodes makes the rows equal.
+
+    Blank nodes are coloured by the rows that they are in, until no colour is split any more. Rows can be equal only if
+    their colours are. Each row takes the first partner that fits; the search steps back where none does.
+    """
     if len(left) != len(right):
         return False
-
-    def extend(place: int, free: tuple[Row, ...], names: dict[BlankNode, BlankNode]) -> bool:
-        if place == len(left):
-            return True
-        for other in dict.fromkeys(free):
-            renamed = _rename(left[place], other, names, by)
-            if renamed is not None:
-                rest = list(free)
-                rest.remove(other)
-                if extend(place + 1, tuple(rest), renamed):
-                    return True
+    mine, others = _colour_rows((left, right), by)
+    partners: dict[Hashable, list[int]] = {}
+    for place, colour in enumerate(others):
+        partners.setdefault(colour, []).append(place)
+    if Counter(mine) != Counter(others):
         return False
+    order = sorted(range(len(left)), key=lambda place: len(partners[mine[place]]))
+    names: dict[BlankNode, BlankNode] = {}
+    images: dict[BlankNode, BlankNode] = {}
+    taken: set[int] = set()
+    steps: list[tuple[int, list[BlankNode]]] = []
+    tried = [0]
+    while len(steps) < len(order):
+        place = order[len(steps)]
+        candidates = partners[mine[place]]
+        new, other = None, -1
+        while new is None and tried[-1] < len(candidates):
+            other = candidates[tried[-1]]
+            tried[-1] += 1
+            if other not in taken:
+                new = _rename(left[place], right[other], names, images, by)
+        if new is not None:
+            taken.add(other)
+            steps.append((other, new))
+            tried.append(0)
+        elif not steps:
+            return False
+        else:
+            other, new = steps.pop()
+            taken.discard(other)
+            tried.pop()
+            for node in new:
+                del images[names.pop(node)]
+    return True
 
-    return extend(0, tuple(right), {})
+
+def _colour_rows(sides: tuple[Sequence[Row], Sequence[Row]], by: Comparison) -> tuple[list[Hashable], list[Hashable]]:
+    """Return what must be equal for rows of two answers to be equal up to a renaming of blank nodes."""
+    rough = [[_as_cells(row, by) for row in rows] for rows in sides]
+    colours = [{cell: 0 for row in rows for cell in row if isinstance(cell, BlankNode)} for rows in rough]
+    count = 0
+    while True:
+        coloured = [
+            [tuple((_BLANK, colour[c]) if isinstance(c, BlankNode) else c for c in row) for row in rows]
+            for rows, colour in zip(rough, colours, strict=True)
+        ]
+        if count == (count := len({each for colour in colours for each in colour.values()})):
+            return [*coloured[0]], [*coloured[1]]
+        numbers: dict[Hashable, int] = {}
+        colours = [
+            _split(rows, keys, colour, numbers) for rows, keys, colour in zip(rough, coloured, colours, strict=True)
+        ]
+
+
+_BLANK = "blank node"
+
+
+def _as_cells(row: Row, by: Comparison) -> tuple[Hashable, ...]:
+    return tuple(_rough(term, by) for term in row)
+
+
+def _split(
+    rows: Sequence[tuple[Hashable, ...]],
+    keys: Sequence[Hashable],
+    colour: dict[BlankNode, int],
+    numbers: dict[Hashable, int],
+) -> dict[BlankNode, int]:
+    """Return new colours: blank nodes keep one only if they are at the same places of rows of the same colours."""
+    places: dict[BlankNode, Counter[Hashable]] = {node: Counter() for node in colour}
+    for row, key in zip(rows, keys, strict=True):
+        for place, cell in enumerate(row):
+            if isinstance(cell, BlankNode):
+                places[cell][place, key] += 1
+    return {
+        node: numbers.setdefault((colour[node], frozenset(found.items())), len(numbers))
+        for node, found in places.items()
+    }
 
 
 def _rename(
-    row: Row, other: Row, names: dict[BlankNode, BlankNode], by: Comparison
-) -> dict[BlankNode, BlankNode] | None:
-    """Return the renaming that makes `row` into `other`, None if there is none."""
-    renamed = dict(names)
+    row: Row, other: Row, names: dict[BlankNode, BlankNode], images: dict[BlankNode, BlankNode], by: Comparison
+) -> list[BlankNode] | None:
+    """Extend the renaming so that it makes `row` into `other`; return the nodes that got a name, None if none fits."""
+    new: list[BlankNode] = []
     for term, image in zip(row, other, strict=True):
         if isinstance(term, BlankNode) and isinstance(image, BlankNode):
-            if renamed.setdefault(term, image) != image:
-                return None
-        elif not terms_equal(term, image, by):
+            if term not in names and image not in images:
+                names[term], images[image] = image, term
+                new.append(term)
+            fits = names.get(term) == image
+        else:
+            fits = terms_equal(term, image, by)
+        if not fits:
+            for node in new:
+                del images[names.pop(node)]
             return None
-    return renamed if len(set(renamed.values())) == len(renamed) else None
+    return new

@@ -206,3 +206,14 @@ def test_rows_that_differ_only_in_how_blank_nodes_are_shared_are_all_different()
     shared = [(BlankNode("c"), Iri("urn:1")), (BlankNode("c"), Iri("urn:2"))]
     difference = compare(Counter(apart), Counter(shared))
     assert (difference.missing.total(), difference.extra.total()) == (2, 2)
+
+
+def test_many_alike_rows_with_blank_nodes_are_compared_without_trying_all_renamings() -> None:
+    def answer(label: str, odd: int) -> Counter[Row]:
+        rows = [(BlankNode(f"{label}{i}"), Iri("urn:p"), BlankNode(f"{label}{i + 1}")) for i in range(60)]
+        return Counter([*rows, (BlankNode(f"{label}{odd}"), Iri("urn:q"), BlankNode(f"{label}{odd}"))])
+
+    assert not compare(answer("a", 20), answer("b", 20))
+    assert compare(answer("a", 20), answer("b", 30))
+    alike = [(BlankNode(f"a{i}"), Iri("urn:p")) for i in range(2_000)]
+    assert not compare(Counter(alike), Counter((BlankNode(f"b{i}"), Iri("urn:p")) for i in range(2_000)))
