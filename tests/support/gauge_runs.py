@@ -24,6 +24,8 @@ from hydrograph_gauge.run_records import (
     line_of,
 )
 
+STREAM = "".join(f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
+"""Stream of ten seconds, as timed N-Triples."""
 ENGINES = ("hydrograph", "oxigraph incremental", "oxigraph periodic")
 RATES = (100, 1000)
 HOSTILE = (

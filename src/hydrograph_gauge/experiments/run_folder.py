@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,10 +48,6 @@ from hydrograph_gauge.run_records import (
     read_records,
 )
 from hydrograph_gauge.validation import find_invalid_field
-
-if TYPE_CHECKING:
-    pass
-
 
 PLAYED = "played"
 EXPECTED = "expected"

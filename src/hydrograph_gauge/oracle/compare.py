@@ -187,7 +187,7 @@ def _cancel_near(left: Sequence[Row], right: Sequence[Row], by: Comparison) -> t
     return missing, [row for rows in rest.values() for row in rows]
 
 
-def but_for_tolerance(row: Row, by: Comparison = Comparison.EXACT) -> Hashable:
+def but_for_tolerance(row: Row, by: Comparison = Comparison.EXACT) -> tuple[Hashable, ...]:
     """Return what must be equal for two rows to be equal within the tolerances."""
     return tuple(_rough(term, by) for term in row)
 
@@ -362,7 +362,7 @@ def _isomorphic(left: Sequence[Row], right: Sequence[Row], by: Comparison) -> bo
 
 def _colour_rows(sides: tuple[Sequence[Row], Sequence[Row]], by: Comparison) -> tuple[list[Hashable], list[Hashable]]:
     """Return what must be equal for rows of two answers to be equal up to a renaming of blank nodes."""
-    rough = [[_as_cells(row, by) for row in rows] for rows in sides]
+    rough = [[but_for_tolerance(row, by) for row in rows] for rows in sides]
     colours = [{cell: 0 for row in rows for cell in row if isinstance(cell, BlankNode)} for rows in rough]
     count = 0
     while True:
@@ -379,10 +379,6 @@ def _colour_rows(sides: tuple[Sequence[Row], Sequence[Row]], by: Comparison) -> 
 
 
 _BLANK = "blank node"
-
-
-def _as_cells(row: Row, by: Comparison) -> tuple[Hashable, ...]:
-    return tuple(_rough(term, by) for term in row)
 
 
 def _split(

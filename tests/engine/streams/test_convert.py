@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
@@ -12,9 +11,6 @@ from click.testing import CliRunner
 
 from hydrograph.cli.convert import command
 from hydrograph.errors import DataError, HydrographError, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 LINES = [
     '-3\t<urn:s> <urn:p> "${x} \'; -- `b` \\" \\\\ \\n"@en .',

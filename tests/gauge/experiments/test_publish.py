@@ -36,8 +36,8 @@ from hydrograph_gauge.experiments.run import run_experiment
 from hydrograph_gauge.experiments.run_folder import list_played, read_played
 from hydrograph_gauge.run_records import OutcomeRecord, read_records
 from tests.support import gauge_runs
+from tests.support.gauge_runs import STREAM
 
-STREAM = "".join(f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
 EXPERIMENT = """
 title = "Small"
 engines = ["oxigraph", "program:ENGINE"]

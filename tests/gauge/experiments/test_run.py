@@ -33,8 +33,8 @@ from hydrograph_gauge.run_records import (
     read_provenance,
     read_records,
 )
+from tests.support.gauge_runs import STREAM
 
-STREAM = "".join(f"{t * 500}\t<urn:s{t % 3}> <urn:p> <urn:o{t % 2}> .\n" for t in range(20))
 TEXT = """
 engines = ["oxigraph", "ENGINE"]
 seed = 5
